@@ -1,0 +1,3 @@
+module github.com/sandrone-gateway/sandrone
+
+go 1.26

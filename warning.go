@@ -1,0 +1,50 @@
+package sandrone
+
+// Warning rides along with a result that succeeded: what was lost, changed or
+// left out, at which node and for which target. Branch on Code; Message is for
+// people, one English line of at most 200 characters that never holds a
+// credential, a whole link or a path of the host.
+type Warning struct {
+	Code           string       `json:"code"`
+	Message        string       `json:"message"`
+	Node           string       `json:"node,omitempty"`            // display name
+	NodeIndex      *int         `json:"node_index,omitempty"`      // zero-based in the source batch
+	NodeContext    *NodeContext `json:"node_context,omitempty"`    // what is known of a node that was left out
+	Field          string       `json:"field,omitempty"`           // dotted path in [Node], or the full raw key
+	Source         string       `json:"source,omitempty"`          // input or stage
+	Target         string       `json:"target,omitempty"`          // output format as asked for, with its @version
+	Path           string       `json:"path,omitempty"`            // JSON Pointer into a document
+	ProcessorIndex *int         `json:"processor_index,omitempty"` // zero-based step
+	Cause          string       `json:"cause,omitempty"`           // error code behind remote_stale
+	AgeSeconds     int64        `json:"age_seconds,omitempty"`     // age of the copy behind remote_stale
+}
+
+// NodeContext is what a parser knew of an entry that became no node.
+type NodeContext struct {
+	Format  string `json:"format,omitempty"`
+	Name    string `json:"name,omitempty"`
+	Type    Type   `json:"type,omitempty"`
+	Server  string `json:"server,omitempty"`
+	Port    uint16 `json:"port,omitempty"`
+	Raw     Raw    `json:"raw,omitempty"`
+	RawLine string `json:"raw_line,omitempty"`
+	Line    int    `json:"line,omitempty"` // one-based
+}
+
+// Warning codes of parsing, normalisation, validation and rendering.
+const (
+	WarnLineFailed        = "parse_line_failed"                 // a list line looked like a node and could not be read
+	WarnLineSkipped       = "parse_line_skipped"                // a list line that is deliberately no node
+	WarnProxySkipped      = "parse_proxy_skipped"               // an entry of a mihomo-like file could not be read
+	WarnOutboundSkipped   = "parse_outbound_skipped"            // an entry of a JSON client file could not be read
+	WarnUnknownField      = "parse_unknown_field"               // a member is kept in raw only
+	WarnAliasConflict     = "parse_alias_conflict"              // two spellings of one field disagree; the canonical one won
+	WarnImplicitRateUnit  = "parse_implicit_bandwidth_unit"     // the unit of a rate was assumed
+	WarnIncompatibleFlow  = "node_normalized_incompatible_flow" // a VLESS flow that the transport rules out was removed
+	WarnValidationDropped = "node_validation_dropped"           // an invalid node was removed
+	WarnLossyField        = "render_lossy_field"                // an optional field is not expressible in the target
+	WarnNodeSkipped       = "render_node_skipped"               // leaving the field out would change the connection
+	WarnNodeRenamed       = "render_node_renamed"               // the name was changed for syntax or uniqueness
+	WarnNoShareLink       = "uri_profile_unsupported"           // the type has no share link
+	WarnRemoteStale       = "remote_stale"                      // a source failed and its last good copy was used
+)
