@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Run every fuzz target of the module for a while.
+#
+#   tools/fuzz.sh [TIME]      TIME per target, as go test -fuzztime takes it; default 20s
+#
+# Targets run as many at a time as there are CPUs, with one worker each, which
+# tests as much as one after the other with all workers and waits less for
+# compiling. GO names the go command. Prints one line per target, all output of
+# one that failed. Exit status: 0 all passed and there was at least one.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export GO=${GO:-go} FUZZTIME=${1:-20s}
+jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+
+# go test -list prints the names of a package's targets and then its "ok" line.
+targets=$("$GO" test -list '^Fuzz' ./... | awk '/^Fuzz/ {names[n++] = $1} /^ok/ {for (i = 0; i < n; i++) print $2, names[i]} /^(ok|\?)/ {n = 0}')
+[ -n "$targets" ] || { echo "fuzz: no target found" >&2; exit 1; }
+
+fuzz() { # package target
+  local out
+  if out=$("$GO" test -run '^$' -fuzz "^$2\$" -fuzztime "$FUZZTIME" -parallel 1 "$1" 2>&1); then
+    echo "ok    $1 $2: $(grep -E '^fuzz: elapsed' <<<"$out" | tail -n 1)"
+  else
+    printf 'FAIL  %s %s\n%s\n' "$1" "$2" "$out"
+    return 1
+  fi
+}
+export -f fuzz
+xargs -P "$jobs" -L 1 bash -c 'fuzz "$@"' fuzz <<<"$targets"
