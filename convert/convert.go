@@ -30,13 +30,19 @@ type Parser struct {
 	Source   string // what its nodes say in SourceFormat
 	Envelope bool   // the text may be wrapped in base64 or percent-encoding
 
-	// Detect tells from the structure of a text whether it is of this format.
-	// Nil: the format is never found by itself.
-	Detect func(text string) bool
+	// Detect tells from the structure of a text whether it is of this format,
+	// without parsing it. It must be right about large texts of other formats
+	// and cheap for them.
+	Detect func(s *Shape) bool
+
+	// Explicit: the format is read where it is named, never found by itself.
+	Explicit bool
 
 	// Parse reads a whole text that is valid UTF-8, not blank and no web page.
 	// One bad entry costs a warning; the error is for a text with no node or
-	// over a limit. Nodes are as the source says, not yet normalised.
+	// over a limit. It stops when it has found more than [MaxNodes]. Nodes are
+	// as the source says, not yet normalised; an empty SourceFormat is filled
+	// in by the registry.
 	Parse func(text string) (Batch, error)
 
 	Profile *table.Profile // what the catalogue says of it
