@@ -45,7 +45,8 @@ type Parser struct {
 	// in by the registry.
 	Parse func(text string) (Batch, error)
 
-	Profile *table.Profile // what the catalogue says of it
+	Profile func() *table.Profile                      // what the catalogue says of it; made when asked for
+	Sources func(t sandrone.Type) []sandrone.SourceRef // the documents behind its reading of a protocol
 }
 
 // Renderer writes one output format.
@@ -60,7 +61,7 @@ type Renderer struct {
 	// that the target cannot express is left out with a warning.
 	Render func(nodes []sandrone.Node, o RenderOptions) Rendered
 
-	Profile *table.Profile
+	Profile func() *table.Profile
 }
 
 // RenderOptions are the choices of one rendering.

@@ -1,0 +1,197 @@
+package table
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/convert/field"
+)
+
+// Dialect is one client's notation of nodes. It is a package variable of its
+// format, made of values; programs are compiled from it when first used, and
+// it must not be changed after that.
+type Dialect struct {
+	Family    string             // "mihomo": the family of opaque options
+	Raw       string             // prefix of its raw keys, "mihomo."
+	Source    sandrone.SourceRef // the document that defines it
+	Protocols []Protocol
+
+	// Versions are the client versions that can be written for, ascending;
+	// Default is the one written for when none is asked for.
+	Versions []Version
+	Default  Version
+
+	// Sorted writes keys in alphabetical order, after those named in First.
+	// Otherwise keys are written in table order.
+	Sorted bool
+	First  []string
+
+	// Link is the tolerance of links: of a repeated key the first value wins
+	// and another value goes to raw; aliases that disagree are no conflict.
+	// Otherwise the last value of a repeated key wins, and aliases that
+	// disagree give a parse_alias_conflict.
+	Link bool
+
+	// Lossless is the notation that is the node model itself: its raw member
+	// holds raw keys as they are, and nothing is ever lost.
+	Lossless bool
+
+	// NoType, if set, is the code of a second warning for a node whose type
+	// the dialect does not have.
+	NoType string
+
+	mu       sync.Mutex
+	programs map[programKey]*program
+}
+
+// Protocol is one protocol in a dialect.
+type Protocol struct {
+	Type sandrone.Type
+	Rows []Row
+	Also []Row // rows of a second document that some nodes need
+
+	Since, Until string                  // client versions that know the type
+	Fold         func(key string) string // makes equal keys equal before they are looked up
+	ReadOnly     bool                    // the client's current version no longer takes it
+	WriteOnly    bool
+}
+
+type programKey struct {
+	t     sandrone.Type
+	v     Version
+	write bool
+}
+
+// program is a protocol's rows compiled for one direction and version.
+type program struct {
+	rows       []step
+	keys       map[string][]place // read: where a key leads
+	fold       func(string) string
+	also       *program
+	rest       bool // unknown keys go to opaque
+	applicable field.Set
+	sections   map[string]bool
+}
+
+// step is one compiled row.
+type step struct {
+	Row
+	mask field.Set // fields that the row settles
+	prog *program  // of a section
+}
+
+// place is a row and the rank of the key among the row's aliases.
+type place struct {
+	row  int32
+	rank int32
+}
+
+// Reads reports whether the dialect has a reader for protocol t.
+func (d *Dialect) Reads(t sandrone.Type) bool { return d.protocol(t, false, Version{}) != nil }
+
+func (d *Dialect) protocol(t sandrone.Type, write bool, v Version) *Protocol {
+	for i := range d.Protocols {
+		p := &d.Protocols[i]
+		if p.Type != t || write && (p.ReadOnly || !within(v, V(p.Since), V(p.Until))) || !write && p.WriteOnly {
+			continue
+		}
+		return p
+	}
+	return nil
+}
+
+func within(v, since, until Version) bool {
+	if v.IsZero() {
+		return true
+	}
+	return (since.IsZero() || v.Compare(since) >= 0) && (until.IsZero() || v.Compare(until) < 0)
+}
+
+// program returns the compiled protocol, or nil when the dialect lacks it.
+func (d *Dialect) program(t sandrone.Type, write bool, v Version) *program {
+	key := programKey{t, v, write}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p, ok := d.programs[key]
+	if ok {
+		return p
+	}
+	if proto := d.protocol(t, write, v); proto != nil {
+		p = d.compile(proto.Rows, proto.Fold, write, v)
+		p.applicable = field.Applicable(t)
+		if write && proto.Also != nil {
+			p.also = d.compile(proto.Also, proto.Fold, write, v)
+		}
+	}
+	if d.programs == nil {
+		d.programs = make(map[programKey]*program)
+	}
+	d.programs[key] = p
+	return p
+}
+
+func (d *Dialect) compile(rows []Row, fold func(string) string, write bool, v Version) *program {
+	p := &program{fold: fold}
+	for _, row := range rows {
+		s := step{Row: row}
+		for _, f := range row.fields {
+			s.mask.Add(f.ID)
+		}
+		if row.kind == section || row.kind == each {
+			s.prog = d.compile(row.rows, fold, write, v)
+			for _, inner := range s.prog.rows {
+				if inner.kind != refuse {
+					s.mask.AddAll(inner.mask)
+				}
+			}
+			if p.sections == nil {
+				p.sections = make(map[string]bool)
+			}
+			p.sections[row.keys[0]] = true
+		}
+		if row.kind == restKind {
+			p.rest = true
+		}
+		if write {
+			if !within(v, row.since, row.until) || row.write == nil && row.kind != section && row.kind != each && row.kind != restKind || s.prog != nil && len(s.prog.rows) == 0 {
+				continue
+			}
+		} else if row.kind == refuse || row.kind == noted && row.read == nil || row.kind == plain && row.read == nil {
+			continue
+		}
+		p.rows = append(p.rows, s)
+	}
+	if write {
+		if d.Sorted {
+			slices.SortStableFunc(p.rows, d.order)
+		}
+		return p
+	}
+	p.keys = make(map[string][]place)
+	for i, s := range p.rows {
+		for rank, key := range s.keys {
+			if fold != nil {
+				key = fold(key)
+			}
+			p.keys[key] = append(p.keys[key], place{int32(i), int32(rank)})
+		}
+	}
+	return p
+}
+
+// order puts rows without a key last, since they settle what others left.
+func (d *Dialect) order(a, b step) int {
+	return strings.Compare(d.sortKey(a), d.sortKey(b))
+}
+
+func (d *Dialect) sortKey(s step) string {
+	if len(s.keys) == 0 {
+		return "\xff"
+	}
+	if i := slices.Index(d.First, s.keys[0]); i >= 0 {
+		return string(rune(i))
+	}
+	return s.keys[0]
+}

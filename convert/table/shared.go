@@ -1,0 +1,87 @@
+package table
+
+import (
+	"strings"
+
+	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/convert/doc"
+	"github.com/sandrone-gateway/sandrone/convert/field"
+)
+
+// Rows that are the same in every dialect.
+
+// Name is the row of the node's name. It writes the name that the renderer
+// settled on, which may differ from the node's.
+func Name(keys ...string) Row {
+	row := Key(field.Name, keys...)
+	row.always = true
+	row.write = func(w *Writer, key string) bool { w.Out.AddStr(key, w.Name); return true }
+	return row
+}
+
+// Port is the row of the node's port. On read a value that is no whole number
+// from 0 to 65535 fails the entry.
+func Port(keys ...string) Row {
+	row := Key(field.Port, keys...)
+	row.read = func(r *Reader, i int) bool {
+		port, ok := readPort(r.Doc, i)
+		if !ok {
+			r.Fail(field.Port.Info, "the port is no number from 1 to 65535")
+			return true
+		}
+		r.Node.Port = port
+		return true
+	}
+	return row
+}
+
+// ViaProxy is the row of dialer.proxy. It writes the name that the other node
+// got in this document.
+func ViaProxy(keys ...string) Row {
+	row := Key(field.Dialer.Proxy, keys...)
+	row.write = func(w *Writer, key string) bool { w.Out.AddStr(key, w.ProxyName()); return true }
+	return row
+}
+
+// vision is the one flow that VLESS has; the spelling with udp443 differs only
+// in what the client does with UDP to port 443.
+const (
+	vision       = "xtls-rprx-vision"
+	visionUDP443 = "xtls-rprx-vision-udp443"
+)
+
+// Flow is the row of the VLESS flow.
+func Flow(keys ...string) Row {
+	row := KeyAs(field.Flow, Among(vision), keys...)
+	row.read = func(r *Reader, i int) bool {
+		flow, ok := r.Doc.Scalar(i)
+		if !ok {
+			return false
+		}
+		if flow = strings.ToLower(flow); flow == visionUDP443 {
+			r.KeepAs(r.path+r.Doc[i].Key, doc.JSONOf(r.Doc, i))
+			flow = vision
+		}
+		set(field.Flow, r.Node, flow)
+		return true
+	}
+	return row
+}
+
+// Carried is the head and body of a protocol whose options are carried in
+// opaque: what the model names of it, and [Rest].
+func Carried(t sandrone.Type, head ...Row) []Row {
+	rows := Group(head)
+	for _, c := range []struct {
+		f   field.Field[string]
+		key string
+	}{{field.UUID, "uuid"}, {field.Username, "username"}, {field.Password, "password"}} {
+		if c.f.For.Has(t) {
+			rows = append(rows, Key(c.f, c.key))
+		}
+	}
+	if field.Headers.For.Has(t) {
+		rows = append(rows, Key(field.Headers, "headers"))
+	}
+	return append(rows, Rest())
+}

@@ -1,0 +1,366 @@
+package table
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/convert/doc"
+	"github.com/sandrone-gateway/sandrone/convert/field"
+)
+
+// Options are the choices of one rendering.
+type Options struct {
+	Target  string                 // name as asked for, with @version; it goes into warnings
+	Version Version                // client version to write for; zero where the dialect has none
+	DropRaw bool                   // leave out members that the model does not know
+	Exists  func(name string) bool // tells names a dialer.proxy may use besides those of the batch; nil: none
+}
+
+// Result is what became of a batch.
+type Result struct {
+	Names    []string // for each node the name written, "" where it was left out
+	Count    int      // nodes written
+	Warnings []sandrone.Warning
+}
+
+// Writer writes one node at a time.
+type Writer struct {
+	Node    *sandrone.Node
+	Out     *doc.Items
+	Name    string // the name to write
+	Version Version
+
+	d       *Dialect
+	o       *Options
+	has     field.Set
+	done    field.Set
+	path    string // raw prefix of the section being written
+	raw     []string
+	why     *field.Info
+	clause  string
+	aliases map[string]string // final names of nodes whose name changed
+}
+
+// Refuse leaves the node out. The first call counts.
+func (w *Writer) Refuse(f *field.Info, clause string) {
+	if w.why == nil {
+		w.why, w.clause = f, clause
+	}
+}
+
+// Done settles fields besides those of the row that is writing.
+func (w *Writer) Done(fields ...*field.Info) {
+	for _, f := range fields {
+		w.done.Add(f.ID)
+	}
+}
+
+// Has reports whether the node carries the field.
+func (w *Writer) Has(f *field.Info) bool { return w.has.Has(f.ID) }
+
+// ProxyName is the name under which the node's dialer.proxy was written.
+func (w *Writer) ProxyName() string {
+	name := w.Node.Dialer.Proxy
+	if final, ok := w.aliases[name]; ok {
+		return final
+	}
+	return name
+}
+
+// Render writes every node that the dialect can express and hands its document
+// to emit, in order. The items are reused after emit returns; a second
+// document of the node, if it has one, follows the first in the same slice.
+// clean, if not nil, makes a name fit the target's syntax.
+func (d *Dialect) Render(nodes []sandrone.Node, o Options, clean func(string) string, emit func(n *sandrone.Node, out doc.Items)) Result {
+	res := Result{Names: make([]string, len(nodes))}
+	names := reserve(nodes, clean)
+	var out doc.Items
+	w := Writer{d: d, o: &o, Out: &out, Version: o.Version}
+	skip := d.brokenChains(nodes, o)
+	for i := range nodes {
+		n := &nodes[i]
+		if clause, ok := skip[i]; ok {
+			res.Warnings = append(res.Warnings, o.skipped(n, i, field.Dialer.Proxy.Path, clause))
+			continue
+		}
+		p := d.program(n.Type, true, o.Version)
+		if p == nil {
+			if d.NoType != "" {
+				res.Warnings = append(res.Warnings, o.warning(n, i, d.NoType, field.Type.Path, string(n.Type)+" has no share link"))
+			}
+			res.Warnings = append(res.Warnings, o.skipped(n, i, field.Type.Path, string(n.Type)))
+			continue
+		}
+		name := names.claim(n.Name)
+		w.Name, w.aliases = name, names.changed
+		out = out[:0]
+		before := len(res.Warnings)
+		res.Warnings = w.node(p, n, i, res.Warnings)
+		if w.why != nil {
+			names.release(n.Name, name)
+			res.Warnings = append(res.Warnings[:before], o.skipped(n, i, w.why.Path, w.clause))
+			continue
+		}
+		if name != n.Name {
+			res.Warnings = append(res.Warnings, o.warning(n, i, sandrone.WarnNodeRenamed, field.Name.Path, "the name was changed to fit "+o.Target))
+		}
+		res.Names[i] = name
+		res.Count++
+		emit(n, out)
+	}
+	return res
+}
+
+// node writes one node and appends its warnings. Afterwards w.why says whether
+// it must be left out.
+func (w *Writer) node(p *program, n *sandrone.Node, index int, warnings []sandrone.Warning) []sandrone.Warning {
+	w.Node, w.why, w.done, w.path = n, nil, field.Set{}, w.d.Raw
+	w.has = field.Populated(n)
+	w.raw = w.raw[:0]
+	if len(n.Raw) > 0 && !w.o.DropRaw && !w.d.Lossless {
+		for _, key := range sortedKeys(n.Raw) {
+			if strings.HasPrefix(key, w.d.Raw) {
+				w.raw = append(w.raw, key)
+			}
+		}
+	}
+	w.document(p)
+	if p.also != nil && w.why == nil {
+		w.document(p.also)
+	}
+	if w.why != nil {
+		return warnings
+	}
+	if w.d.Lossless {
+		return warnings
+	}
+	if lost := w.has.And(p.applicable).Minus(w.done); !lost.IsEmpty() {
+		warnings = w.loss(lost.Minus(field.Inert(n)), index, warnings)
+	}
+	if len(n.Raw) > 0 && w.why == nil {
+		warnings = w.lostRaw(index, warnings)
+	}
+	return warnings
+}
+
+// document writes one root map, or nothing when it would be empty.
+func (w *Writer) document(p *program) {
+	root := w.Out.Open("", doc.Map)
+	w.section(p, root)
+	if len(*w.Out) == root+1 {
+		*w.Out = (*w.Out)[:root]
+		return
+	}
+	w.Out.Close(root)
+}
+
+// section writes the rows of p into the map that was opened at index at.
+func (w *Writer) section(p *program, at int) {
+	for k := range p.rows {
+		s := &p.rows[k]
+		if !s.always && w.has.And(s.mask).IsEmpty() && (s.prog == nil || len(w.raw) == 0 || !w.ownsRaw(s.keys[0])) && s.kind != refuse {
+			continue
+		}
+		if s.cond != nil && !s.cond(w.Node) {
+			continue
+		}
+		switch s.kind {
+		case section:
+			w.nested(s)
+		case each:
+			w.peers(s)
+		case restKind:
+			w.rest(s)
+		default:
+			if s.write(w, s.key()) {
+				w.done.AddAll(s.mask)
+			}
+		}
+		if w.why != nil {
+			return
+		}
+	}
+	if len(w.raw) > 0 {
+		w.ownRaw(p, at)
+	}
+}
+
+func (r *Row) key() string {
+	if len(r.keys) == 0 {
+		return ""
+	}
+	return r.keys[0]
+}
+
+func (w *Writer) nested(s *step) {
+	done, outer := w.done, w.path
+	w.path += s.keys[0] + "."
+	at := w.Out.Open(s.keys[0], doc.Map)
+	w.section(s.prog, at)
+	w.path = outer
+	if len(*w.Out) == at+1 { // an empty object says nothing, so nothing in it is settled
+		*w.Out = (*w.Out)[:at]
+		w.done = done
+		return
+	}
+	w.Out.Close(at)
+}
+
+// peers writes one object a peer, showing the rows one peer at a time. A leaf
+// is settled only if it is for every peer that carries it.
+func (w *Writer) peers(s *step) {
+	n, outer := w.Node, w.path
+	if n.WireGuard == nil || len(n.WireGuard.Peers) == 0 {
+		return
+	}
+	options := *n.WireGuard
+	one := sandrone.Node{Name: n.Name, Type: n.Type, WireGuard: &options}
+	has, settled := w.has, w.done
+	var lost field.Set
+	w.Node, w.path = &one, w.path+s.keys[0]+"."
+	list := w.Out.Open(s.keys[0], doc.List)
+	for k := range n.WireGuard.Peers {
+		options.Peers = n.WireGuard.Peers[k : k+1 : k+1]
+		w.has, w.done = field.Populated(&one).And(s.mask), field.Set{}
+		at := w.Out.Open("", doc.Map)
+		w.section(s.prog, at)
+		w.Out.Close(at)
+		lost.AddAll(w.has.Minus(w.done))
+		settled.AddAll(w.done)
+	}
+	w.Out.Close(list)
+	w.Node, w.path, w.has, w.done = n, outer, has, settled.Minus(lost)
+}
+
+func (w *Writer) rest(s *step) {
+	o := w.Node.Opaque
+	if o == nil || o.Family != w.d.Family {
+		return
+	}
+	var tree doc.Items
+	if doc.AddJSON(&tree, "", o.Options) != nil || tree[0].Kind != doc.Map {
+		return
+	}
+	for i := 1; i < tree.Next(0); i = tree.Next(i) {
+		if w.Out.Find(0, tree[i].Key) < 0 {
+			w.Out.AddTree(tree[i].Key, tree, i)
+		}
+	}
+	w.done.AddAll(s.mask)
+}
+
+// ownsRaw reports whether a raw key belongs into the section under key.
+func (w *Writer) ownsRaw(key string) bool {
+	prefix := w.path + key + "."
+	return slices.ContainsFunc(w.raw, func(k string) bool { return strings.HasPrefix(k, prefix) })
+}
+
+// ownRaw writes back the raw keys of the section being written, after its
+// rows, unless a row wrote that key.
+func (w *Writer) ownRaw(p *program, at int) {
+	left := w.raw[:0]
+	for _, full := range w.raw {
+		key, ok := strings.CutPrefix(full, w.path)
+		if !ok || p.inSection(key) {
+			left = append(left, full)
+			continue
+		}
+		if w.childOf(at, key) {
+			continue // the modelled field says it
+		}
+		if w.d.Link {
+			w.linkRaw(key, full)
+		} else if doc.AddJSON(w.Out, key, w.Node.Raw[full]) != nil {
+			left = append(left, full)
+		}
+	}
+	w.raw = left
+}
+
+func (p *program) inSection(key string) bool {
+	head, _, dotted := strings.Cut(key, ".")
+	return dotted && p.sections[head]
+}
+
+func (w *Writer) childOf(at int, key string) bool {
+	for i := at + 1; i < len(*w.Out); i = w.Out.Next(i) {
+		if (*w.Out)[i].Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// linkRaw writes a raw value as query text; a list becomes one item each.
+func (w *Writer) linkRaw(key, full string) {
+	var tree doc.Items
+	if doc.AddJSON(&tree, "", w.Node.Raw[full]) != nil {
+		return
+	}
+	if list, ok := tree.Strings(0); ok {
+		for _, s := range list {
+			w.Out.AddStr(key, s)
+		}
+		return
+	}
+	w.Out.AddStr(key, string(w.Node.Raw[full]))
+}
+
+// loss turns the leaves that no row settled into warnings, or into a refusal
+// when one of them is critical.
+func (w *Writer) loss(lost field.Set, index int, warnings []sandrone.Warning) []sandrone.Warning {
+	lost.Each(func(id field.ID) bool {
+		f := field.ByID(id)
+		switch f.Class(w.Node) {
+		case field.Critical:
+			w.Refuse(f, show(f, w.Node))
+			return false
+		case field.Tuning:
+			warnings = append(warnings, w.o.lossy(w.Node, index, f.Path))
+		}
+		return true
+	})
+	return warnings
+}
+
+// show returns the value of f where it is a plain word, else a fixed clause.
+func show(f *field.Info, n *sandrone.Node) string {
+	if f.Shown {
+		switch f := f.Typed().(type) {
+		case field.Field[string]:
+			if p := f.At(n); p != nil {
+				return clip(*p)
+			}
+		case field.Field[int]:
+			if p := f.At(n); p != nil {
+				return fmt.Sprint(*p)
+			}
+		}
+	}
+	return "it has no such option"
+}
+
+func (w *Writer) lostRaw(index int, warnings []sandrone.Warning) []sandrone.Warning {
+	for _, key := range sortedKeys(w.Node.Raw) {
+		own := !w.o.DropRaw && strings.HasPrefix(key, w.d.Raw)
+		if own && !slices.Contains(w.raw, key) {
+			continue
+		}
+		warnings = append(warnings, w.o.lossy(w.Node, index, key))
+	}
+	return warnings
+}
+
+func (o *Options) warning(n *sandrone.Node, index int, code, path, message string) sandrone.Warning {
+	return sandrone.Warning{Code: code, Message: message, Node: n.Name, NodeIndex: &index, Field: path, Target: o.Target}
+}
+
+func (o *Options) lossy(n *sandrone.Node, index int, path string) sandrone.Warning {
+	return o.warning(n, index, sandrone.WarnLossyField, path, clip(path)+" is not expressible in "+o.Target)
+}
+
+func (o *Options) skipped(n *sandrone.Node, index int, path, clause string) sandrone.Warning {
+	return o.warning(n, index, sandrone.WarnNodeSkipped, path, o.Target+" cannot express "+path+": "+clause)
+}
