@@ -158,7 +158,7 @@ func (d *Dialect) rawKeys(p *program, path string) []string {
 				keys = append(keys, path+k)
 			}
 		case s.prog != nil:
-			keys = append(keys, d.rawKeys(s.prog, path+s.keys[0]+".")...)
+			keys = append(keys, d.rawKeys(s.prog, s.rawPath(path))...)
 		}
 	}
 	return slices.Compact(keys)

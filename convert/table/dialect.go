@@ -38,6 +38,9 @@ type Dialect struct {
 	// holds raw keys as they are, and nothing is ever lost.
 	Lossless bool
 
+	// Repeats says that two nodes of a document may have one name.
+	Repeats bool
+
 	// NoType, if set, is the code of a second warning for a node whose type
 	// the dialect does not have.
 	NoType string
@@ -73,6 +76,7 @@ type program struct {
 	rest       bool // unknown keys go to opaque
 	applicable field.Set
 	sections   map[string]bool
+	raws       []string // write: prefixes of the raw keys that are the dialect's own
 }
 
 // step is one compiled row.
@@ -80,6 +84,24 @@ type step struct {
 	Row
 	mask field.Set // fields that the row settles
 	prog *program  // of a section
+}
+
+// rawPath is the raw prefix of a section that stands in one with prefix outer.
+func (s *step) rawPath(outer string) string {
+	if s.rawAs != "" {
+		return s.rawAs
+	}
+	return outer + s.keys[0] + "."
+}
+
+// ownRaw reports whether a raw key came from this dialect.
+func (p *program) ownRaw(key string) bool {
+	for _, prefix := range p.raws {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // place is a row and the rank of the key among the row's aliases.
@@ -120,9 +142,11 @@ func (d *Dialect) program(t sandrone.Type, write bool, v Version) *program {
 	}
 	if proto := d.protocol(t, write, v); proto != nil {
 		p = d.compile(proto.Rows, proto.Fold, write, v)
+		p.raws = append(p.raws, d.Raw)
 		p.applicable = field.Applicable(t)
 		if write && proto.Also != nil {
 			p.also = d.compile(proto.Also, proto.Fold, write, v)
+			p.raws = append(p.raws, p.also.raws...)
 		}
 	}
 	if d.programs == nil {
@@ -150,6 +174,10 @@ func (d *Dialect) compile(rows []Row, fold func(string) string, write bool, v Ve
 				p.sections = make(map[string]bool)
 			}
 			p.sections[row.keys[0]] = true
+			p.raws = append(p.raws, s.prog.raws...)
+			if row.rawAs != "" {
+				p.raws = append(p.raws, row.rawAs)
+			}
 		}
 		if row.kind == restKind {
 			p.rest = true

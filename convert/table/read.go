@@ -121,7 +121,10 @@ func (r *Reader) KeepAs(key string, v json.RawMessage) {
 	if r.Node.Raw == nil {
 		r.Node.Raw = make(sandrone.Raw)
 	}
-	if old, ok := r.Node.Raw[key]; ok && r.d.Link {
+	if old, ok := r.Node.Raw[key]; ok && r.d.Link && r.at == 0 {
+		if string(old) == string(v) {
+			return
+		}
 		var list []json.RawMessage
 		if json.Unmarshal(old, &list) != nil {
 			list = []json.RawMessage{old}
@@ -205,7 +208,7 @@ func (r *Reader) offer(p *program, base int, pl place, i int) {
 	case r.empty(old):
 		r.used[old] = true
 	case pl.rank == s.rank: // the same key again
-		if !r.d.Link {
+		if !r.d.Link || r.at != 0 { // a section of a link is JSON
 			r.used[old] = true
 			break
 		}
@@ -260,7 +263,7 @@ func (r *Reader) nested(s *step, i int) bool {
 		return false
 	}
 	outer := r.path
-	r.path += s.keys[0] + "."
+	r.path = s.rawPath(r.path)
 	r.section(s.prog, i)
 	r.path = outer
 	return true
@@ -279,7 +282,7 @@ func (r *Reader) peers(s *step, i int) bool {
 		}
 	}
 	outer := r.path
-	r.path += s.keys[0] + "."
+	r.path = s.rawPath(r.path)
 	if r.Node.WireGuard == nil {
 		r.Node.WireGuard = new(sandrone.WireGuardOptions)
 	}

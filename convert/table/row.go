@@ -14,6 +14,7 @@ package table
 
 import (
 	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/convert/doc"
 	"github.com/sandrone-gateway/sandrone/convert/field"
 )
 
@@ -46,6 +47,7 @@ type Row struct {
 	since, until Version
 	always       bool
 	unless       string
+	rawAs        string // raw prefix of a section, if it is not its place
 	notes        string
 	source       *sandrone.SourceRef
 }
@@ -243,10 +245,44 @@ func (r Row) Only(values string) Row { r.notes = values; return r }
 // Ref names the document that defines the row, where it is not the dialect's.
 func (r Row) Ref(ref sandrone.SourceRef) Row { r.source = &ref; return r }
 
+// RawAs gives the raw keys of a section a prefix of their own, where the name
+// of the section is not the source's: "vmess." for the JSON in a link.
+func (r Row) RawAs(prefix string) Row { r.rawAs = prefix; return r }
+
 // Alias adds keys that a reader accepts.
 func (r Row) Alias(keys ...string) Row {
 	r.keys = append(append([]string(nil), r.keys...), keys...)
 	return r
+}
+
+// RestOf keeps the keys of the enclosing object that no other row took in a
+// map of verbatim JSON, and writes them back there. It is the last row of its
+// object.
+func RestOf(f field.Field[sandrone.Raw]) Row {
+	return Row{kind: noted, fields: []*field.Info{f.Info},
+		read: func(r *Reader, at int) bool {
+			for i := at + 1; i < r.Doc.Next(at); i = r.Doc.Next(i) {
+				if r.used[i] || r.empty(i) {
+					continue
+				}
+				m := f.Make(r.Node)
+				if *m == nil {
+					*m = make(sandrone.Raw)
+				}
+				(*m)[r.Doc[i].Key] = doc.JSONOf(r.Doc, i)
+				r.used[i] = true
+			}
+			return true
+		},
+		write: func(w *Writer, _ string) bool {
+			m := *f.At(w.Node)
+			for _, key := range sortedKeys(m) {
+				if !w.childOf(w.at, key) && doc.AddJSON(w.Out, key, m[key]) != nil {
+					return false
+				}
+			}
+			return true
+		}}
 }
 
 // Rest keeps every key that no other row took in the node's opaque options,

@@ -37,6 +37,7 @@ type Writer struct {
 	has     field.Set
 	done    field.Set
 	path    string // raw prefix of the section being written
+	at      int    // the section's item
 	raw     []string
 	why     *field.Info
 	clause  string
@@ -75,7 +76,10 @@ func (w *Writer) ProxyName() string {
 // clean, if not nil, makes a name fit the target's syntax.
 func (d *Dialect) Render(nodes []sandrone.Node, o Options, clean func(string) string, emit func(n *sandrone.Node, out doc.Items)) Result {
 	res := Result{Names: make([]string, len(nodes))}
-	names := reserve(nodes, clean)
+	var names *names
+	if !d.Repeats {
+		names = reserve(nodes, clean)
+	}
 	var out doc.Items
 	w := Writer{d: d, o: &o, Out: &out, Version: o.Version}
 	skip := d.brokenChains(nodes, o)
@@ -93,13 +97,19 @@ func (d *Dialect) Render(nodes []sandrone.Node, o Options, clean func(string) st
 			res.Warnings = append(res.Warnings, o.skipped(n, i, field.Type.Path, string(n.Type)))
 			continue
 		}
-		name := names.claim(n.Name)
-		w.Name, w.aliases = name, names.changed
+		name := n.Name
+		if names != nil {
+			name = names.claim(name)
+			w.aliases = names.changed
+		}
+		w.Name = name
 		out = out[:0]
 		before := len(res.Warnings)
 		res.Warnings = w.node(p, n, i, res.Warnings)
 		if w.why != nil {
-			names.release(n.Name, name)
+			if names != nil {
+				names.release(n.Name, name)
+			}
 			res.Warnings = append(res.Warnings[:before], o.skipped(n, i, w.why.Path, w.clause))
 			continue
 		}
@@ -121,7 +131,7 @@ func (w *Writer) node(p *program, n *sandrone.Node, index int, warnings []sandro
 	w.raw = w.raw[:0]
 	if len(n.Raw) > 0 && !w.o.DropRaw && !w.d.Lossless {
 		for _, key := range sortedKeys(n.Raw) {
-			if strings.HasPrefix(key, w.d.Raw) {
+			if p.ownRaw(key) {
 				w.raw = append(w.raw, key)
 			}
 		}
@@ -140,7 +150,7 @@ func (w *Writer) node(p *program, n *sandrone.Node, index int, warnings []sandro
 		warnings = w.loss(lost.Minus(field.Inert(n)), index, warnings)
 	}
 	if len(n.Raw) > 0 && w.why == nil {
-		warnings = w.lostRaw(index, warnings)
+		warnings = w.lostRaw(p, index, warnings)
 	}
 	return warnings
 }
@@ -158,9 +168,19 @@ func (w *Writer) document(p *program) {
 
 // section writes the rows of p into the map that was opened at index at.
 func (w *Writer) section(p *program, at int) {
+	outer := w.at
+	w.at = at
+	w.write(p)
+	if w.why == nil && len(w.raw) > 0 {
+		w.ownRaw(p, at)
+	}
+	w.at = outer
+}
+
+func (w *Writer) write(p *program) {
 	for k := range p.rows {
 		s := &p.rows[k]
-		if !s.always && w.has.And(s.mask).IsEmpty() && (s.prog == nil || len(w.raw) == 0 || !w.ownsRaw(s.keys[0])) && s.kind != refuse {
+		if !s.always && w.has.And(s.mask).IsEmpty() && (s.prog == nil || len(w.raw) == 0 || !w.ownsRaw(s)) && s.kind != refuse {
 			continue
 		}
 		if s.cond != nil && !s.cond(w.Node) {
@@ -182,9 +202,6 @@ func (w *Writer) section(p *program, at int) {
 			return
 		}
 	}
-	if len(w.raw) > 0 {
-		w.ownRaw(p, at)
-	}
 }
 
 func (r *Row) key() string {
@@ -196,7 +213,7 @@ func (r *Row) key() string {
 
 func (w *Writer) nested(s *step) {
 	done, outer := w.done, w.path
-	w.path += s.keys[0] + "."
+	w.path = s.rawPath(w.path)
 	at := w.Out.Open(s.keys[0], doc.Map)
 	w.section(s.prog, at)
 	w.path = outer
@@ -219,7 +236,7 @@ func (w *Writer) peers(s *step) {
 	one := sandrone.Node{Name: n.Name, Type: n.Type, WireGuard: &options}
 	has, settled := w.has, w.done
 	var lost field.Set
-	w.Node, w.path = &one, w.path+s.keys[0]+"."
+	w.Node, w.path = &one, s.rawPath(w.path)
 	list := w.Out.Open(s.keys[0], doc.List)
 	for k := range n.WireGuard.Peers {
 		options.Peers = n.WireGuard.Peers[k : k+1 : k+1]
@@ -251,9 +268,9 @@ func (w *Writer) rest(s *step) {
 	w.done.AddAll(s.mask)
 }
 
-// ownsRaw reports whether a raw key belongs into the section under key.
-func (w *Writer) ownsRaw(key string) bool {
-	prefix := w.path + key + "."
+// ownsRaw reports whether a raw key belongs into section s.
+func (w *Writer) ownsRaw(s *step) bool {
+	prefix := s.rawPath(w.path)
 	return slices.ContainsFunc(w.raw, func(k string) bool { return strings.HasPrefix(k, prefix) })
 }
 
@@ -270,7 +287,7 @@ func (w *Writer) ownRaw(p *program, at int) {
 		if w.childOf(at, key) {
 			continue // the modelled field says it
 		}
-		if w.d.Link {
+		if w.d.Link && w.path == w.d.Raw {
 			w.linkRaw(key, full)
 		} else if doc.AddJSON(w.Out, key, w.Node.Raw[full]) != nil {
 			left = append(left, full)
@@ -342,9 +359,9 @@ func show(f *field.Info, n *sandrone.Node) string {
 	return "it has no such option"
 }
 
-func (w *Writer) lostRaw(index int, warnings []sandrone.Warning) []sandrone.Warning {
+func (w *Writer) lostRaw(p *program, index int, warnings []sandrone.Warning) []sandrone.Warning {
 	for _, key := range sortedKeys(w.Node.Raw) {
-		own := !w.o.DropRaw && strings.HasPrefix(key, w.d.Raw)
+		own := !w.o.DropRaw && p.ownRaw(key)
 		if own && !slices.Contains(w.raw, key) {
 			continue
 		}
