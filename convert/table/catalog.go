@@ -101,7 +101,7 @@ type lines map[field.ID]*Row
 
 func (d *Dialect) lines(p *program, t sandrone.Type, into lines) lines {
 	if into == nil {
-		into = make(lines)
+		into = lines{field.Type.ID: new(Row)} // that there is a program says the type
 	}
 	for i := range p.rows {
 		s := &p.rows[i]

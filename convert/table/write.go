@@ -126,7 +126,8 @@ func (d *Dialect) Render(nodes []sandrone.Node, o Options, clean func(string) st
 // node writes one node and appends its warnings. Afterwards w.why says whether
 // it must be left out.
 func (w *Writer) node(p *program, n *sandrone.Node, index int, warnings []sandrone.Warning) []sandrone.Warning {
-	w.Node, w.why, w.done, w.path = n, nil, field.Set{}, w.d.Raw
+	w.Node, w.why, w.path = n, nil, w.d.Raw
+	w.done = field.SetOf(field.Type.Info) // the dialect has the protocol
 	w.has = field.Populated(n)
 	w.raw = w.raw[:0]
 	if len(n.Raw) > 0 && !w.o.DropRaw && !w.d.Lossless {
