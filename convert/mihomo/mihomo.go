@@ -1,0 +1,158 @@
+// Package mihomo reads and writes the proxy list of a mihomo file.
+//
+// Parse takes the text of a file, of its proxies part, of a provider document
+// or of one proxy, also in Stash's dialect, and returns nodes in file order.
+// Render is the way back. What a node holds and mihomo cannot express comes
+// back as a warning, never as a silent change.
+package mihomo
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/convert"
+	"github.com/sandrone-gateway/sandrone/convert/doc"
+	"github.com/sandrone-gateway/sandrone/convert/table"
+)
+
+// Parser reads the proxies of a mihomo or Stash file.
+var Parser = convert.Parser{
+	Name:    "mihomo",
+	Source:  "mihomo",
+	Detect:  detect,
+	Parse:   parse,
+	Profile: dialect.ParseProfile,
+	Sources: dialect.Sources,
+}
+
+// Renderer writes a file with the one member proxies.
+var Renderer = convert.Renderer{
+	Name:      "mihomo-proxies",
+	MediaType: "application/yaml",
+	Extension: ".yaml",
+	Versions:  dialect.Versions,
+	Default:   dialect.Default,
+	Render:    render,
+	Profile:   dialect.RenderProfile,
+}
+
+// listKeys are the members of a file that hold proxies; the second one is the
+// spelling of old files.
+var listKeys = []string{"proxies", "Proxy"}
+
+// builtIn are types of a file that are policies and no proxies.
+var builtIn = map[string]bool{"reject": true, "reject-drop": true, "pass": true, "dns": true, "compatible": true, "rematch": true}
+
+type reader struct {
+	convert.Batch
+	*table.Reader
+	count int // entries seen
+	items doc.Items
+}
+
+func parse(text string) (convert.Batch, error) {
+	r := &reader{Reader: dialect.NewReader()}
+	found, err := doc.EachYAML(text, listKeys, r.entry)
+	if err == nil && len(found) == 0 && r.count == 0 {
+		err = r.single(text)
+	}
+	if err != nil && len(r.Nodes) == 0 {
+		return r.Batch, convert.ParseError(err)
+	}
+	if err != nil && !isSyntax(err) {
+		return r.Batch, convert.ParseError(err)
+	}
+	return r.Batch, nil
+}
+
+func isSyntax(err error) bool {
+	_, ok := errors.AsType[*doc.SyntaxError](err)
+	return ok
+}
+
+// single reads a document that is one proxy.
+func (r *reader) single(text string) error {
+	items, err := doc.ReadYAML(nil, text)
+	if err != nil || items[0].Kind != doc.Map {
+		return err
+	}
+	if items.Find(0, "type") < 0 || items.Find(0, "name") < 0 {
+		return nil
+	}
+	return r.entry("", items)
+}
+
+func (r *reader) entry(_ string, e doc.Items) error {
+	r.count++
+	if len(r.Nodes) >= convert.MaxNodes {
+		return convert.ErrTooManyNodes
+	}
+	if e[0].Kind != doc.Map {
+		r.skip(e, "it is no object")
+		return nil
+	}
+	word := ""
+	if i := e.Find(0, "type"); i >= 0 {
+		word, _ = e.Scalar(i)
+		word = strings.ToLower(word)
+	}
+	if builtIn[word] {
+		return nil
+	}
+	n := sandrone.Node{Type: sandrone.TypeOf(word)}
+	switch {
+	case word == "":
+		r.skip(e, "it has no type")
+		return nil
+	case !dialect.Reads(n.Type):
+		r.skip(e, "unknown type")
+		return nil
+	}
+	warnings, err := r.Read(&n, e, len(r.Nodes))
+	if err != nil {
+		r.skip(e, err.Error())
+		return nil
+	}
+	if n.Type == sandrone.Direct && !convert.DialsSpecially(&n) {
+		return nil // the client's own direct policy
+	}
+	r.Nodes = append(r.Nodes, n)
+	r.Warnings = append(r.Warnings, warnings...)
+	return nil
+}
+
+// skip notes an entry that is no node.
+func (r *reader) skip(e doc.Items, reason string) {
+	r.Warnings = append(r.Warnings, convert.SkippedEntry(sandrone.WarnProxySkipped, "mihomo", r.count, reason, e, entryKeys))
+}
+
+func render(nodes []sandrone.Node, o convert.RenderOptions) convert.Rendered {
+	body := make([]byte, 0, 64+280*len(nodes))
+	body = append(body, "proxies:\n"...)
+	res := dialect.Render(nodes, table.Options(o), nil, func(_ *sandrone.Node, out doc.Items) {
+		body = doc.AppendYAMLList(body, out, 0, 2)
+	})
+	if res.Count == 0 {
+		body = append(body[:0], "proxies: []\n"...)
+	}
+	return convert.Rendered{Body: body, Names: res.Names, Count: res.Count, Warnings: res.Warnings}
+}
+
+var entryKeys = convert.EntryKeys{Name: "name", Type: "type", Server: "server", Port: "port"}
+
+// detect finds a mapping with a list of proxies, a mapping that is a proxy, or
+// a list of proxies, in YAML or in JSON.
+func detect(s *convert.Shape) bool {
+	switch s.JSON() {
+	case '{':
+		return s.HasAny(listKeys...) || s.Has("name", "type")
+	case '[':
+		return s.First("").Has("name", "type")
+	}
+	if s.TopKey(listKeys...) || s.TopKey("name") && s.TopKey("type") {
+		return true
+	}
+	first := s.FirstLine()
+	return strings.HasPrefix(first, "- ") && (strings.Contains(first, "name:") || strings.Contains(first, "type:") || strings.Contains(first, `"name"`))
+}
