@@ -55,6 +55,10 @@ type Protocol struct {
 	Rows []Row
 	Also []Row // rows of a second document that some nodes need
 
+	// AlsoRaw is the place of the second document's raw keys under the
+	// dialect's prefix, "shadowtls.".
+	AlsoRaw string
+
 	Since, Until string                  // client versions that know the type
 	Fold         func(key string) string // makes equal keys equal before they are looked up
 	ReadOnly     bool                    // the client's current version no longer takes it
@@ -73,6 +77,7 @@ type program struct {
 	keys       map[string][]place // read: where a key leads
 	fold       func(string) string
 	also       *program
+	alsoRaw    string
 	rest       bool // unknown keys go to opaque
 	applicable field.Set
 	sections   map[string]bool
@@ -147,6 +152,7 @@ func (d *Dialect) program(t sandrone.Type, write bool, v Version) *program {
 		if write && proto.Also != nil {
 			p.also = d.compile(proto.Also, proto.Fold, write, v)
 			p.raws = append(p.raws, p.also.raws...)
+			p.alsoRaw = proto.AlsoRaw
 		}
 	}
 	if d.programs == nil {
@@ -160,6 +166,9 @@ func (d *Dialect) compile(rows []Row, fold func(string) string, write bool, v Ve
 	p := &program{fold: fold}
 	for _, row := range rows {
 		s := step{Row: row}
+		if write && row.wcond != nil {
+			s.Row = row.When(row.wcond)
+		}
 		for _, f := range row.fields {
 			s.mask.Add(f.ID)
 		}

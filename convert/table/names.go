@@ -59,6 +59,17 @@ func (s *names) claim(name string) string {
 	return final
 }
 
+// invent returns a name that no node of the batch has or wants.
+func (s *names) invent(name string) string {
+	base := s.fit(name)
+	final := base
+	for k := 2; s.taken[final] || s.wanted[final] > 0; k++ {
+		final = base + " " + strconv.Itoa(k)
+	}
+	s.taken[final] = true
+	return final
+}
+
 // release gives a name back that turned out not to be written.
 func (s *names) release(name, final string) {
 	delete(s.taken, final)

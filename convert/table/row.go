@@ -43,6 +43,7 @@ type Row struct {
 	rows   []Row // of a section
 	kind   kind
 	cond   Cond
+	wcond  Cond // of writing alone
 
 	since, until Version
 	always       bool
@@ -216,6 +217,16 @@ func (r Row) When(c Cond) Row {
 		return r
 	}
 	r.cond = c
+	return r
+}
+
+// WriteWhen limits only the writing to nodes that meet the condition.
+func (r Row) WriteWhen(c Cond) Row {
+	if old := r.wcond; old != nil {
+		r.wcond = func(n *sandrone.Node) bool { return old(n) && c(n) }
+		return r
+	}
+	r.wcond = c
 	return r
 }
 

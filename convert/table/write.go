@@ -42,6 +42,8 @@ type Writer struct {
 	why     *field.Info
 	clause  string
 	aliases map[string]string // final names of nodes whose name changed
+	names   *names
+	second  string // the name of the second document, once one is asked for
 }
 
 // Refuse leaves the node out. The first call counts.
@@ -70,11 +72,30 @@ func (w *Writer) ProxyName() string {
 	return name
 }
 
+// SecondName is the name of the node's second document: its own with the
+// suffix, and a number where that is taken.
+func (w *Writer) SecondName(suffix string) string {
+	switch {
+	case w.names == nil:
+		return w.Name + suffix
+	case w.second == "":
+		w.second = w.names.invent(w.Name + suffix)
+	}
+	return w.second
+}
+
+// WritesRaw reports whether a raw key, given in full, is still to be written
+// back to where it came from.
+func (w *Writer) WritesRaw(key string) bool { return slices.Contains(w.raw, key) }
+
 // Render writes every node that the dialect can express and hands its document
 // to emit, in order. The items are reused after emit returns; a second
 // document of the node, if it has one, follows the first in the same slice.
 // clean, if not nil, makes a name fit the target's syntax.
 func (d *Dialect) Render(nodes []sandrone.Node, o Options, clean func(string) string, emit func(n *sandrone.Node, out doc.Items)) Result {
+	if o.Version.IsZero() {
+		o.Version = d.Default
+	}
 	res := Result{Names: make([]string, len(nodes))}
 	var names *names
 	if !d.Repeats {
@@ -102,13 +123,14 @@ func (d *Dialect) Render(nodes []sandrone.Node, o Options, clean func(string) st
 			name = names.claim(name)
 			w.aliases = names.changed
 		}
-		w.Name = name
+		w.Name, w.names, w.second = name, names, ""
 		out = out[:0]
 		before := len(res.Warnings)
 		res.Warnings = w.node(p, n, i, res.Warnings)
 		if w.why != nil {
 			if names != nil {
 				names.release(n.Name, name)
+				names.release("", w.second)
 			}
 			res.Warnings = append(res.Warnings[:before], o.skipped(n, i, w.why.Path, w.clause))
 			continue
@@ -139,6 +161,7 @@ func (w *Writer) node(p *program, n *sandrone.Node, index int, warnings []sandro
 	}
 	w.document(p)
 	if p.also != nil && w.why == nil {
+		w.path += p.alsoRaw
 		w.document(p.also)
 	}
 	if w.why != nil {
@@ -156,14 +179,16 @@ func (w *Writer) node(p *program, n *sandrone.Node, index int, warnings []sandro
 	return warnings
 }
 
-// document writes one root map, or nothing when it would be empty.
+// document writes one root map, or nothing when no row wrote anything: raw
+// keys alone are no document.
 func (w *Writer) document(p *program) {
 	root := w.Out.Open("", doc.Map)
-	w.section(p, root)
-	if len(*w.Out) == root+1 {
+	w.at = root
+	if w.write(p); len(*w.Out) == root+1 {
 		*w.Out = (*w.Out)[:root]
 		return
 	}
+	w.rawOf(p, root)
 	w.Out.Close(root)
 }
 
@@ -172,10 +197,14 @@ func (w *Writer) section(p *program, at int) {
 	outer := w.at
 	w.at = at
 	w.write(p)
+	w.rawOf(p, at)
+	w.at = outer
+}
+
+func (w *Writer) rawOf(p *program, at int) {
 	if w.why == nil && len(w.raw) > 0 {
 		w.ownRaw(p, at)
 	}
-	w.at = outer
 }
 
 func (w *Writer) write(p *program) {
@@ -281,7 +310,7 @@ func (w *Writer) ownRaw(p *program, at int) {
 	left := w.raw[:0]
 	for _, full := range w.raw {
 		key, ok := strings.CutPrefix(full, w.path)
-		if !ok || p.inSection(key) {
+		if !ok || p.inSection(key) || p.alsoRaw != "" && strings.HasPrefix(key, p.alsoRaw) {
 			left = append(left, full)
 			continue
 		}
