@@ -5,71 +5,95 @@ import (
 	"github.com/sandrone-gateway/sandrone/convert/doc"
 )
 
-// brokenChains returns the nodes whose dialer.proxy leads nowhere in this
-// document, with the reason: a name that is not there, that belongs to a node
-// which is left out itself, or that leads back to the node. A node without its
-// chain would leak its traffic, and clients refuse a file that names what is
-// absent. A batch without chains costs nothing.
-func (d *Dialect) brokenChains(nodes []sandrone.Node, o Options) map[int]string {
-	var chained []int
-	for i := range nodes {
-		if dialer := nodes[i].Dialer; dialer != nil && dialer.Proxy != "" {
-			chained = append(chained, i)
-		}
-	}
-	if chained == nil {
-		return nil
-	}
-	byName := make(map[string]int, len(nodes)) // the first node of a name is the one that is named
-	for i := range nodes {
-		if _, ok := byName[nodes[i].Name]; !ok && d.expresses(&nodes[i], i, o) {
-			byName[nodes[i].Name] = i
-		}
-	}
-	broken := make(map[int]string)
-	for changed := true; changed; {
-		changed = false
-		for _, i := range chained {
-			if broken[i] != "" {
-				continue
-			}
-			name := nodes[i].Dialer.Proxy
-			if o.Exists != nil && o.Exists(name) {
-				continue
-			}
-			to, ok := byName[name]
-			switch {
-			case !ok:
-				broken[i] = "the node it goes through is not among those written"
-			case broken[to] != "":
-				broken[i] = "the node it goes through is left out"
-			case circular(nodes, byName, i):
-				broken[i] = "it leads back to itself"
-			default:
-				continue
-			}
-			changed = true
-		}
-	}
-	return broken
+// chains is what is known, before anything is written, of the nodes that go
+// through other nodes of the batch.
+type chains struct {
+	broken map[int]string    // nodes that must be left out, with the reason
+	first  map[string]int    // for each name the node that it means: the first one that is written
+	final  map[string]string // names that other nodes use: what they are in this document
 }
 
-func circular(nodes []sandrone.Node, byName map[string]int, from int) bool {
-	at := from
-	for range len(nodes) {
-		d := nodes[at].Dialer
-		if d == nil || d.Proxy == "" {
-			return false
-		}
-		next, ok := byName[d.Proxy]
-		if !ok {
-			return false
-		}
-		if at = next; at == from {
-			return true
+// links looks through the chains of a batch. It is nil, and costs nothing,
+// where no node has one. A node whose dialer.proxy leads nowhere in this
+// document is broken: the name is not there, belongs to a node that is left
+// out itself, or leads back to the node. Without its chain the node would leak
+// its traffic, and clients refuse a file that names what is absent.
+func (d *Dialect) links(nodes []sandrone.Node, o Options) *chains {
+	chained := false
+	for i := range nodes {
+		chained = chained || proxyOf(&nodes[i]) != ""
+	}
+	if !chained {
+		return nil
+	}
+	c := &chains{broken: make(map[int]string), first: make(map[string]int, len(nodes)), final: make(map[string]string)}
+	for i := range nodes {
+		if _, ok := c.first[nodes[i].Name]; !ok && d.expresses(&nodes[i], i, o) {
+			c.first[nodes[i].Name] = i
 		}
 	}
-	return true
+	// Each walk follows a chain to a node that is settled, and settles those
+	// it came by; so every node is walked over once.
+	settled := make([]bool, len(nodes))
+	onWalk := make(map[int]bool)
+	var walk []int
+	for i := range nodes {
+		walk = walk[:0]
+		clear(onWalk)
+		clause := ""
+		for at := i; !settled[at]; {
+			walk, onWalk[at] = append(walk, at), true
+			name := proxyOf(&nodes[at])
+			if name == "" || o.Exists != nil && o.Exists(name) {
+				break
+			}
+			next, ok := c.first[name]
+			switch {
+			case !ok:
+				clause = "the node it goes through is not among those written"
+			case onWalk[next]:
+				clause = "it leads back to itself"
+			case settled[next] && c.broken[next] != "":
+				clause = "the node it goes through is left out"
+			}
+			if clause != "" {
+				break
+			}
+			at = next
+		}
+		for k := len(walk) - 1; k >= 0; k-- {
+			settled[walk[k]] = true
+			if clause != "" {
+				c.broken[walk[k]] = clause
+				if clause != "it leads back to itself" {
+					clause = "the node it goes through is left out"
+				}
+			}
+		}
+	}
+	return c
+}
+
+// settle gives the nodes that others go through their names, before any other
+// node can take them.
+func (c *chains) settle(nodes []sandrone.Node, names *names, claimed []string) {
+	for i := range nodes {
+		name := proxyOf(&nodes[i])
+		if _, done := c.final[name]; done || name == "" {
+			continue
+		}
+		if to, ok := c.first[name]; ok && c.broken[to] == "" {
+			c.final[name] = names.claim(name)
+			claimed[to] = c.final[name]
+		}
+	}
+}
+
+func proxyOf(n *sandrone.Node) string {
+	if n.Dialer == nil {
+		return ""
+	}
+	return n.Dialer.Proxy
 }
 
 // expresses reports whether the dialect can write a node, chains aside.

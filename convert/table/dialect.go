@@ -28,6 +28,10 @@ type Dialect struct {
 	Sorted bool
 	First  []string
 
+	// Reserved are names that the client gives to its own policies; a node of
+	// such a name is renamed.
+	Reserved []string
+
 	// Link is the tolerance of links: of a repeated key the first value wins
 	// and another value goes to raw; aliases that disagree are no conflict.
 	// Otherwise the last value of a repeated key wins, and aliases that
@@ -211,6 +215,9 @@ func (d *Dialect) compile(rows []Row, fold func(string) string, write bool, v Ve
 		for rank, key := range s.keys {
 			if fold != nil {
 				key = fold(key)
+			}
+			if fold != nil && slices.ContainsFunc(p.keys[key], func(pl place) bool { return pl.row == int32(i) }) {
+				continue // another spelling of a key that the row has already
 			}
 			p.keys[key] = append(p.keys[key], place{int32(i), int32(rank)})
 		}

@@ -8,17 +8,19 @@ import (
 
 // names hands out the names of a document, each once.
 type names struct {
-	wanted  map[string]int  // names of the batch, with how many nodes want them
-	taken   map[string]bool // names given out
-	next    map[string]int  // where the search for a free suffix goes on
-	clean   func(string) string
-	changed map[string]string // first node of a name that had to change: its final name
+	wanted map[string]int  // names of the batch, with how many nodes want them
+	taken  map[string]bool // names given out
+	next   map[string]int  // where the search for a free suffix goes on
+	clean  func(string) string
 }
 
 // reserve notes the names of a batch, so that a name that is made up never
-// takes one that a later node brings.
-func reserve(nodes []sandrone.Node, clean func(string) string) *names {
+// takes one that a later node brings. Nodes do not get the client's own names.
+func reserve(nodes []sandrone.Node, clean func(string) string, own []string) *names {
 	s := &names{wanted: make(map[string]int, len(nodes)), taken: make(map[string]bool, len(nodes)), clean: clean}
+	for _, name := range own {
+		s.taken[name] = true
+	}
 	for i := range nodes {
 		s.wanted[s.fit(nodes[i].Name)]++
 	}
@@ -49,11 +51,6 @@ func (s *names) claim(name string) string {
 			s.next = make(map[string]int)
 		}
 		s.next[base] = k
-	} else if final != name {
-		if s.changed == nil {
-			s.changed = make(map[string]string)
-		}
-		s.changed[name] = final
 	}
 	s.taken[final] = true
 	return final
@@ -71,9 +68,4 @@ func (s *names) invent(name string) string {
 }
 
 // release gives a name back that turned out not to be written.
-func (s *names) release(name, final string) {
-	delete(s.taken, final)
-	if s.changed[name] == final {
-		delete(s.changed, name)
-	}
-}
+func (s *names) release(final string) { delete(s.taken, final) }

@@ -1,6 +1,8 @@
 package table
 
 import (
+	"encoding/base64"
+	"encoding/binary"
 	"strings"
 
 	"github.com/sandrone-gateway/sandrone"
@@ -85,3 +87,75 @@ func Carried(t sandrone.Type, head ...Row) []Row {
 	}
 	return append(rows, Rest())
 }
+
+// Key32 is a WireGuard key: 32 bytes in standard base64. Clients refuse a whole
+// file for one that is not.
+var Key32 = Codec[string]{Read: Text.Read, Write: func(o *doc.Items, key, v string) bool {
+	b, err := base64.StdEncoding.DecodeString(v)
+	if err != nil || len(b) != 32 {
+		return false
+	}
+	o.AddStr(key, v)
+	return true
+}}
+
+// RealityKey is an X25519 public key in unpadded base64url, as REALITY has it.
+var RealityKey = Codec[string]{Read: Text.Read, Write: func(o *doc.Items, key, v string) bool {
+	b, err := base64.RawURLEncoding.DecodeString(v)
+	if err != nil || len(b) != 32 {
+		return false
+	}
+	o.AddStr(key, v)
+	return true
+}}
+
+// HostKeys are SSH host keys, lines "algorithm base64" whose blob begins with
+// the algorithm's own name (RFC 4253 §6.6). Clients refuse what is no key.
+var HostKeys = Codec[[]string]{Read: Words.Read, Write: func(o *doc.Items, key string, v []string) bool {
+	for _, line := range v {
+		if !isHostKey(line) {
+			return false
+		}
+	}
+	o.AddStrings(key, v)
+	return true
+}}
+
+func isHostKey(line string) bool {
+	algorithm, rest, ok := strings.Cut(strings.TrimSpace(line), " ")
+	if !ok {
+		return false
+	}
+	blob, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	b, err := base64.StdEncoding.DecodeString(blob)
+	if err != nil || len(b) < 8 {
+		return false
+	}
+	n := binary.BigEndian.Uint32(b)
+	if uint64(n) > uint64(len(b)-4) || string(b[4:4+n]) != algorithm {
+		return false
+	}
+	return algorithm != "ssh-ed25519" || len(b) == 4+11+4+32
+}
+
+// SS2022 leaves out a Shadowsocks 2022 node whose keys do not have the length
+// of its cipher (SIP022), or that has several keys for a cipher with one.
+var SS2022 = Refuse(field.Password.Info, func(n *sandrone.Node) string {
+	kind, ok := strings.CutPrefix(n.Cipher, "2022-blake3-")
+	if !ok {
+		return ""
+	}
+	want, keys := 32, strings.Split(n.Password, ":")
+	if kind == "aes-128-gcm" {
+		want = 16
+	}
+	for _, k := range keys {
+		if b, err := base64.StdEncoding.DecodeString(k); err != nil || len(b) != want {
+			return "the key does not have the length of the cipher"
+		}
+	}
+	if len(keys) > 1 && !strings.HasPrefix(kind, "aes-") {
+		return "this cipher takes one key"
+	}
+	return ""
+})

@@ -32,18 +32,18 @@ type Writer struct {
 	Name    string // the name to write
 	Version Version
 
-	d       *Dialect
-	o       *Options
-	has     field.Set
-	done    field.Set
-	path    string // raw prefix of the section being written
-	at      int    // the section's item
-	raw     []string
-	why     *field.Info
-	clause  string
-	aliases map[string]string // final names of nodes whose name changed
-	names   *names
-	second  string // the name of the second document, once one is asked for
+	d      *Dialect
+	o      *Options
+	has    field.Set
+	done   field.Set
+	path   string // raw prefix of the section being written
+	at     int    // the section's item
+	raw    []string
+	why    *field.Info
+	clause string
+	chains *chains
+	names  *names
+	second string // the name of the second document, once one is asked for
 }
 
 // Refuse leaves the node out. The first call counts.
@@ -66,8 +66,10 @@ func (w *Writer) Has(f *field.Info) bool { return w.has.Has(f.ID) }
 // ProxyName is the name under which the node's dialer.proxy was written.
 func (w *Writer) ProxyName() string {
 	name := w.Node.Dialer.Proxy
-	if final, ok := w.aliases[name]; ok {
-		return final
+	if w.chains != nil {
+		if final, ok := w.chains.final[name]; ok {
+			return final
+		}
 	}
 	return name
 }
@@ -99,16 +101,20 @@ func (d *Dialect) Render(nodes []sandrone.Node, o Options, clean func(string) st
 	res := Result{Names: make([]string, len(nodes))}
 	var names *names
 	if !d.Repeats {
-		names = reserve(nodes, clean)
+		names = reserve(nodes, clean, d.Reserved)
 	}
 	var out doc.Items
-	w := Writer{d: d, o: &o, Out: &out, Version: o.Version}
-	skip := d.brokenChains(nodes, o)
+	w := Writer{d: d, o: &o, Out: &out, Version: o.Version, chains: d.links(nodes, o)}
+	if w.chains != nil && names != nil {
+		w.chains.settle(nodes, names, res.Names)
+	}
 	for i := range nodes {
 		n := &nodes[i]
-		if clause, ok := skip[i]; ok {
-			res.Warnings = append(res.Warnings, o.skipped(n, i, field.Dialer.Proxy.Path, clause))
-			continue
+		if w.chains != nil {
+			if clause, ok := w.chains.broken[i]; ok {
+				res.Warnings = append(res.Warnings, o.skipped(n, i, field.Dialer.Proxy.Path, clause))
+				continue
+			}
 		}
 		p := d.program(n.Type, true, o.Version)
 		if p == nil {
@@ -118,10 +124,14 @@ func (d *Dialect) Render(nodes []sandrone.Node, o Options, clean func(string) st
 			res.Warnings = append(res.Warnings, o.skipped(n, i, field.Type.Path, string(n.Type)))
 			continue
 		}
-		name := n.Name
-		if names != nil {
-			name = names.claim(name)
-			w.aliases = names.changed
+		name := res.Names[i] // settled, where other nodes go through this one
+		res.Names[i] = ""
+		switch {
+		case name != "":
+		case names != nil:
+			name = names.claim(n.Name)
+		default:
+			name = n.Name
 		}
 		w.Name, w.names, w.second = name, names, ""
 		out = out[:0]
@@ -129,8 +139,8 @@ func (d *Dialect) Render(nodes []sandrone.Node, o Options, clean func(string) st
 		res.Warnings = w.node(p, n, i, res.Warnings)
 		if w.why != nil {
 			if names != nil {
-				names.release(n.Name, name)
-				names.release("", w.second)
+				names.release(name)
+				names.release(w.second)
 			}
 			res.Warnings = append(res.Warnings[:before], o.skipped(n, i, w.why.Path, w.clause))
 			continue
