@@ -418,6 +418,31 @@ func TestFailuresOfTheNetworkAreFetchFailed(t *testing.T) {
 	})
 }
 
+func TestHTTP2IsSpokenAndItsConnectionEnds(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Write(encode(t, []byte(r.Proto+" "+r.UserAgent()), "gzip"))
+	}))
+	s.EnableHTTP2 = true
+	ended := make(chan struct{})
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			close(ended)
+		}
+	}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	var n internet
+	n.add("example.com", publicAddr, s.Listener.Addr().String())
+	roots := x509.NewCertPool()
+	roots.AddCert(s.Certificate())
+	r, err := n.client(t, fetch.Options{RootCAs: roots}).Get(t.Context(), fetch.Request{URL: "https://example.com/"})
+	if err != nil || string(r.Body) != "HTTP/2.0 "+sandrone.UserAgent() {
+		t.Fatalf("got %v, %v", r, err)
+	}
+	<-ended
+}
+
 func TestErrorsShowNoSecrets(t *testing.T) {
 	var n internet
 	n.serve(t, "a.example", publicAddr, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500) })

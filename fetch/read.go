@@ -197,7 +197,7 @@ func explain(ctx context.Context, j *job, rt route, err error) *sandrone.Error {
 	case errors.Is(err, errLookup):
 		text = "the remote host name could not be resolved"
 	case isCertificate:
-		text = "the remote certificate could not be verified"
+		text = "the server certificate could not be verified"
 	case isAlert, isRecord:
 		text = "the TLS handshake with the remote failed"
 	case rt.proxy != nil:

@@ -285,7 +285,7 @@ func TestLongerTimeLimitOfAnotherCallerHolds(t *testing.T) {
 	g := newGate()
 	n.serve(t, "a.example", publicAddr, g.ServeHTTP)
 	c := n.client(t, fetch.Options{})
-	short := start(t.Context(), c, fetch.Request{URL: "http://a.example/", Policy: fetch.Managed, Timeout: 100 * time.Millisecond})
+	short := start(t.Context(), c, fetch.Request{URL: "http://a.example/", Policy: fetch.Managed, Timeout: 400 * time.Millisecond})
 	long := start(t.Context(), c, fetch.Request{URL: "http://a.example/", Policy: fetch.Managed, Timeout: time.Minute})
 	wantCode(t, (<-short).err, sandrone.FetchTimeout)
 	close(g.open)
