@@ -2,9 +2,10 @@ package mihomo
 
 import (
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/hex"
 	"maps"
+	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +39,7 @@ func is(n *sandrone.Node, transport string) bool {
 	return n.Transport != nil && n.Transport.Type == transport
 }
 
-// carriesUDP adds the client's switch where nobody has said anything: a link
+// udp adds the client's switch where nobody has said anything: a link
 // does not say and people expect UDP, while in a file of this client silence
 // means off.
 var udp = table.Custom([]string{"udp"},
@@ -52,13 +53,21 @@ var udp = table.Custom([]string{"udp"},
 	func(w *table.Writer, key string) bool {
 		n := w.Node
 		if n.Dialer != nil && n.Dialer.UDPRelay != sandrone.Unset {
+			if n.Dialer.UDPRelay == sandrone.On && !carriesUDP(n) {
+				return false
+			}
 			return table.Switch.Write(w.Out, key, n.Dialer.UDPRelay)
 		}
-		if n.SourceFormat != "mihomo" && n.SourceFormat != "stash" && n.Network != "tcp" {
+		if n.SourceFormat != "mihomo" && n.SourceFormat != "stash" && n.Network != "tcp" && carriesUDP(n) {
 			w.Out.AddBool(key, true)
 		}
 		return false
 	}, f.Dialer.UDPRelay.Info).Always()
+
+// carriesUDP: the client refuses the switch on the first two versions of snell.
+func carriesUDP(n *sandrone.Node) bool {
+	return n.Type != sandrone.Snell || n.Snell != nil && n.Snell.Version > 2
+}
 
 // udpAssumed is the same switch on protocols that always carry UDP.
 var udpAssumed = table.Custom([]string{"udp"}, func(r *table.Reader, i int) bool {
@@ -438,6 +447,30 @@ var plugin = table.KeyAs(f.Plugin, table.Codec[string]{
 	Write: table.Among("obfs", "v2ray-plugin", "gost-plugin", "shadow-tls", "restls", "kcptun").Write,
 }, "plugin")
 
+// pluginFits leaves a node out whose plugin options the client refuses.
+var pluginFits = table.Refuse(f.PluginOptions.Info, func(n *sandrone.Node) string {
+	mode, _ := n.PluginOptions["mode"].(string)
+	switch n.Plugin {
+	case "obfs":
+		if mode != "http" && mode != "tls" {
+			return "the mode of obfs is http or tls"
+		}
+	case "v2ray-plugin", "gost-plugin":
+		if mode != "" && mode != "websocket" {
+			return "the plugin knows websocket only"
+		}
+	case "shadow-tls":
+		if s, _ := n.PluginOptions["host"].(string); s == "" {
+			return "shadow-tls needs a host"
+		}
+	case "restls":
+		if s, _ := n.PluginOptions["version-hint"].(string); s != "tls12" && s != "tls13" {
+			return "the version hint of restls is tls12 or tls13"
+		}
+	}
+	return ""
+})
+
 // pluginOptions are its options. The client's mux is a switch, ours a number.
 var pluginOptions = table.Custom([]string{"plugin-opts"},
 	func(r *table.Reader, i int) bool {
@@ -459,6 +492,9 @@ var pluginOptions = table.Custom([]string{"plugin-opts"},
 			return false
 		}
 		at := w.Out.Open(key, doc.Map)
+		if _, ok := n.PluginOptions["mode"]; !ok && (n.Plugin == "v2ray-plugin" || n.Plugin == "gost-plugin") {
+			w.Out.AddStr("mode", "websocket") // what the plugin itself assumes
+		}
 		for _, k := range slices.Sorted(maps.Keys(n.PluginOptions)) {
 			v := n.PluginOptions[k]
 			switch {
@@ -523,13 +559,15 @@ func oldObfs(r *table.Reader, i int, option string) bool {
 
 // Words the client takes. A word of another list would make it refuse the file.
 var (
-	ssCiphers = same("aes-128-gcm", "aes-192-gcm", "aes-256-gcm", "aes-128-ccm", "aes-192-ccm", "aes-256-ccm",
+	ssCiphers = append([][2]string{{"none", "none"}, {"none", "plain"}}, same("aes-128-gcm", "aes-192-gcm", "aes-256-gcm", "aes-128-ccm", "aes-192-ccm", "aes-256-ccm",
 		"aes-128-gcm-siv", "aes-256-gcm-siv", "chacha20-ietf-poly1305", "xchacha20-ietf-poly1305", "chacha8-ietf-poly1305", "xchacha8-ietf-poly1305",
 		"2022-blake3-aes-128-gcm", "2022-blake3-aes-256-gcm", "2022-blake3-chacha20-poly1305",
 		"aes-128-ctr", "aes-192-ctr", "aes-256-ctr", "aes-128-cfb", "aes-192-cfb", "aes-256-cfb",
-		"chacha20-ietf", "chacha20", "xchacha20", "rc4-md5", "none")
-	ssrCiphers = append([][2]string{{"dummy", "none"}}, same("aes-128-cfb", "aes-192-cfb", "aes-256-cfb", "aes-128-ctr", "aes-192-ctr", "aes-256-ctr",
-		"rc4-md5", "chacha20-ietf", "xchacha20", "none")...)
+		"lea-128-gcm", "lea-192-gcm", "lea-256-gcm", "rabbit128-poly1305", "aegis-128l", "aegis-256", "aez-384", "deoxys-ii-256-128",
+		"chacha20-ietf", "chacha20", "xchacha20", "rc4-md5")...)
+	trojanCiphers = []string{"aes-128-gcm", "aes-192-gcm", "aes-256-gcm", "chacha20-ietf-poly1305", "xchacha20-ietf-poly1305"}
+	ssrCiphers    = append([][2]string{{"dummy", "none"}}, same("aes-128-cfb", "aes-192-cfb", "aes-256-cfb", "aes-128-ctr", "aes-192-ctr", "aes-256-ctr",
+		"rc4-md5", "chacha20-ietf", "chacha20", "xchacha20", "none")...)
 	ssrProtocols = []string{"origin", "auth_sha1_v4", "auth_aes128_md5", "auth_aes128_sha1", "auth_chain_a", "auth_chain_b"}
 	ssrObfs      = []string{"plain", "http_simple", "http_post", "random_head", "tls1.2_ticket_auth", "tls1.2_ticket_fastauth"}
 )
@@ -545,6 +583,33 @@ func same(words ...string) (pairs [][2]string) {
 var pin = table.Codec[string]{Read: table.Text.Read, Write: func(o *doc.Items, key, v string) bool {
 	b, err := hex.DecodeString(strings.ReplaceAll(v, ":", ""))
 	if err != nil || len(b) != 32 {
+		return false
+	}
+	o.AddStr(key, v)
+	return true
+}}
+
+// certificate is PEM text, or the path of a file below the client's folder.
+var certificate = table.Codec[string]{Read: table.Text.Read, Write: func(o *doc.Items, key, v string) bool {
+	if !strings.Contains(v, "-----BEGIN") && (path.IsAbs(v) || !filepath.IsLocal(v)) {
+		return false
+	}
+	o.AddStr(key, v)
+	return true
+}}
+
+// uotVersion is 1 or 2; the client refuses others.
+var uotVersion = table.Codec[int]{Read: table.Whole.Read, Write: func(o *doc.Items, key string, v int) bool {
+	if v != 1 && v != 2 {
+		return false
+	}
+	o.AddInt(key, v)
+	return true
+}}
+
+// trafficPattern is base64 text.
+var trafficPattern = table.Codec[string]{Read: table.Text.Read, Write: func(o *doc.Items, key, v string) bool {
+	if _, err := base64.StdEncoding.DecodeString(v); err != nil {
 		return false
 	}
 	o.AddStr(key, v)
@@ -861,6 +926,14 @@ var upper = table.Codec[string]{
 	Write: table.Text.Write,
 }
 
+// oneOf is a word of a closed list with a common beginning, in upper case.
+func oneOf(prefix string, words ...string) table.Codec[string] {
+	for i, w := range words {
+		words[i] = prefix + w
+	}
+	return table.Codec[string]{Read: upper.Read, Write: table.Among(words...).Write}
+}
+
 var snellVersion = table.Codec[int]{
 	Read: table.Whole.Read,
 	Write: func(o *doc.Items, key string, v int) bool {
@@ -920,37 +993,4 @@ var pem = table.Codec[string]{
 		o.AddStr(key, v)
 		return true
 	},
-}
-
-// hostKeys are lines "algorithm base64". The client refuses one that is no key.
-var hostKeys = table.Codec[[]string]{
-	Read: table.Words.Read,
-	Write: func(o *doc.Items, key string, v []string) bool {
-		for _, line := range v {
-			if !isHostKey(line) {
-				return false
-			}
-		}
-		o.AddStrings(key, v)
-		return true
-	},
-}
-
-// isHostKey checks the outer form of RFC 4253 §6.6: the blob begins with its
-// own algorithm's name.
-func isHostKey(line string) bool {
-	algorithm, rest, ok := strings.Cut(strings.TrimSpace(line), " ")
-	if !ok {
-		return false
-	}
-	blob, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
-	b, err := base64.StdEncoding.DecodeString(blob)
-	if err != nil || len(b) < 8 {
-		return false
-	}
-	n := binary.BigEndian.Uint32(b)
-	if uint64(n) > uint64(len(b)-4) || string(b[4:4+n]) != algorithm {
-		return false
-	}
-	return algorithm != "ssh-ed25519" || len(b) == 4+11+4+32
 }

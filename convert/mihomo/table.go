@@ -27,6 +27,8 @@ var dialect = table.Dialect{
 	Sorted: true,
 	First:  []string{"name", "type", "server", "port"},
 
+	Reserved: []string{"DIRECT", "REJECT", "REJECT-DROP", "COMPATIBLE", "PASS", "PASS-RULE", "GLOBAL"},
+
 	Versions: []table.Version{table.V("1.18"), table.V("1.19")},
 	Default:  table.V("1.19"),
 
@@ -86,8 +88,8 @@ func tls(name ...string) []table.Row {
 		flag(f.TLS.Insecure, "skip-cert-verify"),
 		words(f.TLS.ALPN, "alpn"),
 		table.KeyAs(f.TLS.Fingerprint, pin, "fingerprint", "server-cert-fingerprint"),
-		key(f.TLS.Certificate, "certificate"),
-		key(f.TLS.PrivateKey, "private-key"),
+		table.KeyAs(f.TLS.Certificate, certificate, "certificate"),
+		table.KeyAs(f.TLS.PrivateKey, certificate, "private-key"),
 		readOnlyTLS,
 	)
 }
@@ -121,7 +123,7 @@ func echOf(t f.TLSFields) table.Row {
 func realityOf(t f.TLSFields) table.Row {
 	return in("reality-opts",
 		table.States(t.RealityEnabled, true),
-		key(t.RealityPublicKey, "public-key"),
+		table.KeyAs(t.RealityPublicKey, table.RealityKey, "public-key"),
 		table.KeyAs(t.RealityShortID, table.Quoted, "short-id"),
 		key(t.RealitySpiderX, "spider-x").ReadOnly(),
 		table.RawKey("support-x25519mlkem768"),
@@ -175,10 +177,16 @@ func transport(networks ...string) []table.Row {
 }
 
 var xhttpOpts = in("xhttp-opts",
+	table.Refuse(f.Transport.XHTTPMode.Info, func(n *sandrone.Node) string {
+		if x := n.Transport.XHTTP; x != nil && x.Mode == "stream-one" && x.DownloadSettings != nil {
+			return "stream-one has no separate way down"
+		}
+		return ""
+	}),
 	key(f.Transport.Path, "path"),
 	key(f.Transport.Host, "host"),
 	headersWithoutHost("headers"),
-	key(f.Transport.XHTTPMode, "mode"),
+	table.KeyAs(f.Transport.XHTTPMode, table.Among("auto", "packet-up", "stream-up", "stream-one"), "mode"),
 	flag(f.Transport.NoGRPCHeader, "no-grpc-header"),
 	key(f.Transport.XPaddingBytes, "x-padding-bytes"),
 	key(f.Transport.SCMaxEachPostBytes, "sc-max-each-post-bytes"),
@@ -197,8 +205,8 @@ var xhttpOpts = in("xhttp-opts",
 		words(f.Download.TLS.ALPN, "alpn"),
 		table.KeyAs(f.Download.TLS.ClientFingerprint, table.Lower, "client-fingerprint"),
 		table.KeyAs(f.Download.TLS.Fingerprint, pin, "fingerprint"),
-		key(f.Download.TLS.Certificate, "certificate"),
-		key(f.Download.TLS.PrivateKey, "private-key"),
+		table.KeyAs(f.Download.TLS.Certificate, certificate, "certificate"),
+		table.KeyAs(f.Download.TLS.PrivateKey, certificate, "private-key"),
 		echOf(f.Download.TLS), realityOf(f.Download.TLS),
 		reuse(f.Download.Reuse),
 	),
@@ -219,9 +227,10 @@ var shadowsocks = rows(
 	head("ss"),
 	table.KeyAs(f.Cipher, table.Mapped(ssCiphers...), "cipher"),
 	table.KeyAs(f.Password, table.Text, "password").Always(),
+	table.SS2022, pluginFits,
 	plugin, pluginOptions, pluginHello, obfsOld, obfsHostOld,
 	flag(f.UDPOverTCP.Enabled, "udp-over-tcp"),
-	number(f.UDPOverTCP.Version, "udp-over-tcp-version"),
+	table.KeyAs(f.UDPOverTCP.Version, uotVersion, "udp-over-tcp-version"),
 	udp, smux, dial("tfo"),
 )
 
@@ -240,7 +249,7 @@ var vmess = rows(
 	head("vmess"),
 	key(f.UUID, "uuid"),
 	number(f.AlterID, "alterId", "alterid").Always(),
-	table.KeyAs(f.Cipher, table.Among("auto", "none", "zero", "aes-128-gcm", "chacha20-poly1305"), "cipher").Always(),
+	table.KeyAs(f.Cipher, table.Among("auto", "none", "zero", "aes-128-gcm", "chacha20-poly1305", "aes-128-cfb"), "cipher").Always(),
 	packetEncoding, xudp, packetAddr,
 	flag(f.VMess.GlobalPadding, "global-padding"),
 	flag(f.VMess.AuthenticatedLength, "authenticated-length"),
@@ -270,7 +279,7 @@ var trojan = rows(
 	transport("tcp", "ws", "httpupgrade", "grpc"),
 	in("ss-opts",
 		flag(f.Trojan.SSEnabled, "enabled"),
-		key(f.Trojan.SSMethod, "method"),
+		table.KeyAs(f.Trojan.SSMethod, table.Among(trojanCiphers...), "method"),
 		key(f.Trojan.SSPassword, "password"),
 	),
 	udp, smux, dial("tfo"),
@@ -298,7 +307,7 @@ var hysteria2 = rows(
 	table.KeyAs(f.Password, table.Text, "password", "auth"),
 	rate("up", f.Hysteria.UpMbps, f.Hysteria.Up).Alias("up-speed"),
 	rate("down", f.Hysteria.DownMbps, f.Hysteria.Down).Alias("down-speed"),
-	key(f.Hysteria.Obfs, "obfs"),
+	table.KeyAs(f.Hysteria.Obfs, table.Among("salamander", "gecko"), "obfs"),
 	key(f.Hysteria.ObfsPassword, "obfs-password"),
 	number(f.Hysteria.CWND, "cwnd"),
 	number(f.Hysteria.UDPMTU, "udp-mtu"),
@@ -337,7 +346,7 @@ var tuic = rows(
 	number(f.TUIC.MaxUDPRelayPacketSize, "max-udp-relay-packet-size"),
 	number(f.TUIC.MaxOpenStreams, "max-open-streams"),
 	flag(f.TUIC.UDPOverStream, "udp-over-stream"),
-	number(f.TUIC.UDPOverStreamVersion, "udp-over-stream-version"),
+	table.KeyAs(f.TUIC.UDPOverStreamVersion, uotVersion, "udp-over-stream-version"),
 	number(f.TUIC.CWND, "cwnd"),
 	number(f.TUIC.RecvWindow, "recv-window"),
 	number(f.TUIC.RecvWindowConn, "recv-window-conn"),
@@ -352,10 +361,10 @@ var tuic = rows(
 var wireguard = rows(
 	head("wireguard"),
 	address,
-	key(f.WireGuard.PrivateKey, "private-key"),
+	table.KeyAs(f.WireGuard.PrivateKey, table.Key32, "private-key"),
 	onePeer(
-		key(f.Peer.PublicKey, "public-key"),
-		key(f.Peer.PreSharedKey, "pre-shared-key", "preshared-key"),
+		table.KeyAs(f.Peer.PublicKey, table.Key32, "public-key"),
+		table.KeyAs(f.Peer.PreSharedKey, table.Key32, "pre-shared-key", "preshared-key"),
 		table.Key(f.Peer.Reserved, "reserved"),
 		words(f.Peer.AllowedIPs, "allowed-ips"),
 	),
@@ -364,8 +373,8 @@ var wireguard = rows(
 	table.EachPeer("peers",
 		key(f.Peer.Server, "server"),
 		table.Key(f.Peer.Port, "port"),
-		key(f.Peer.PublicKey, "public-key"),
-		key(f.Peer.PreSharedKey, "pre-shared-key", "preshared-key"),
+		table.KeyAs(f.Peer.PublicKey, table.Key32, "public-key"),
+		table.KeyAs(f.Peer.PreSharedKey, table.Key32, "pre-shared-key", "preshared-key"),
 		table.Key(f.Peer.Reserved, "reserved"),
 		words(f.Peer.AllowedIPs, "allowed-ips"),
 		number(f.Peer.PersistentKeepalive, "persistent-keepalive").ReadOnly(),
@@ -394,8 +403,8 @@ var snell = rows(
 		number(f.Snell.ShadowTLS.Version, "version").When(shadowTLS),
 		words(f.Snell.ShadowTLS.ALPN, "alpn").When(shadowTLS),
 		table.KeyAs(f.Snell.ShadowTLS.Fingerprint, pin, "fingerprint").When(shadowTLS),
-		key(f.Snell.ShadowTLS.Certificate, "certificate").When(shadowTLS),
-		key(f.Snell.ShadowTLS.PrivateKey, "private-key").When(shadowTLS),
+		table.KeyAs(f.Snell.ShadowTLS.Certificate, certificate, "certificate").When(shadowTLS),
+		table.KeyAs(f.Snell.ShadowTLS.PrivateKey, certificate, "private-key").When(shadowTLS),
 		flag(f.Snell.ShadowTLS.Insecure, "skip-cert-verify").When(shadowTLS),
 	),
 	udp, dial("tfo"),
@@ -418,9 +427,9 @@ var mieru = rows(
 	table.KeyAs(f.Mieru.Transport, upper, "transport"),
 	key(f.Username, "username"),
 	key(f.Password, "password"),
-	key(f.Mieru.Multiplexing, "multiplexing"),
-	key(f.Mieru.HandshakeMode, "handshake-mode"),
-	key(f.Mieru.TrafficPattern, "traffic-pattern"),
+	table.KeyAs(f.Mieru.Multiplexing, oneOf("MULTIPLEXING_", "OFF", "LOW", "MIDDLE", "HIGH", "DEFAULT"), "multiplexing"),
+	table.KeyAs(f.Mieru.HandshakeMode, oneOf("HANDSHAKE_", "DEFAULT", "STANDARD", "NO_WAIT"), "handshake-mode"),
+	table.KeyAs(f.Mieru.TrafficPattern, trafficPattern, "traffic-pattern"),
 	udp, dial("tfo"),
 )
 
@@ -433,8 +442,8 @@ var socks = rows(
 	key(f.TLS.ServerName, "sni", "servername").ReadOnly(), serverIsName,
 	flag(f.TLS.Insecure, "skip-cert-verify"),
 	table.KeyAs(f.TLS.Fingerprint, pin, "fingerprint", "server-cert-fingerprint"),
-	key(f.TLS.Certificate, "certificate"),
-	key(f.TLS.PrivateKey, "private-key"),
+	table.KeyAs(f.TLS.Certificate, certificate, "certificate"),
+	table.KeyAs(f.TLS.PrivateKey, certificate, "private-key"),
 	words(f.TLS.ALPN, "alpn").ReadOnly(), helloIgnore, readOnlyTLS, disableSNI,
 	udp, dial("tfo"),
 )
@@ -447,8 +456,8 @@ var http = rows(
 	key(f.TLS.ServerName, "sni", "servername"),
 	flag(f.TLS.Insecure, "skip-cert-verify"),
 	table.KeyAs(f.TLS.Fingerprint, pin, "fingerprint", "server-cert-fingerprint"),
-	key(f.TLS.Certificate, "certificate"),
-	key(f.TLS.PrivateKey, "private-key"),
+	table.KeyAs(f.TLS.Certificate, certificate, "certificate"),
+	table.KeyAs(f.TLS.PrivateKey, certificate, "private-key"),
 	words(f.TLS.ALPN, "alpn").ReadOnly(), helloIgnore, readOnlyTLS, disableSNI,
 	table.Key(f.Headers, "headers"),
 	dial("tfo"),
@@ -460,7 +469,7 @@ var ssh = rows(
 	key(f.Password, "password"),
 	table.KeyAs(f.SSH.PrivateKey, pem, "private-key"),
 	key(f.SSH.PrivateKeyPassphrase, "private-key-passphrase"),
-	table.KeyAs(f.SSH.HostKeys, hostKeys, "host-key"),
+	table.KeyAs(f.SSH.HostKeys, table.HostKeys, "host-key"),
 	words(f.SSH.HostKeyAlgorithms, "host-key-algorithms"),
 	dial("tfo"),
 )
