@@ -343,17 +343,19 @@ func (r *jsonReader) container(end byte, each func() error) error {
 // str reads a string in quotes. It aliases the text if it has no escapes.
 func (r *jsonReader) str() (string, error) {
 	start := r.at + 1
-	for i := start; i < len(r.text); i++ {
-		switch c := r.text[i]; {
-		case c == '"':
-			r.at = i + 1
-			return r.text[start:i], nil
-		case c == '\\':
-			return r.escaped(start, i)
-		case c < ' ':
-			r.at = i
-			return "", r.fail("control character in a string")
+	rest := r.text[start:]
+	for i := range len(rest) {
+		if class[rest[i]]&jsonStop == 0 {
+			continue
 		}
+		switch r.at = start + i; rest[i] {
+		case '"':
+			r.at++
+			return rest[:i], nil
+		case '\\':
+			return r.escaped(start, r.at)
+		}
+		return "", r.fail("control character in a string")
 	}
 	r.at = len(r.text)
 	return "", r.fail("string without an end")
@@ -481,4 +483,9 @@ func numberLen(s string) int {
 }
 
 // validUTF8 replaces what is not UTF-8, so that no reader has to look again.
-func validUTF8(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+func validUTF8(text string) string {
+	if utf8.ValidString(text) { // several times as fast as the replacing loop
+		return text
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}

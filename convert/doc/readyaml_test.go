@@ -114,7 +114,7 @@ func TestEachYAMLReadsTheRestWithTheLibrary(t *testing.T) {
 	}
 }
 
-func TestEachYAMLOfTextWithoutALis(t *testing.T) {
+func TestEachYAMLOfTextWithoutAList(t *testing.T) {
 	for _, text := range []string{"", "\n\n", "# c", "---", "a: 1", "proxies-x:\n- a", "just text", "vmess://abc\nss://def", "a:\n  proxies:\n  - b\n"} {
 		found, err := doc.EachYAML(text, []string{"proxies"}, func(string, doc.Items) error { t.Errorf("%q: an entry", text); return nil })
 		if err != nil || len(found) > 0 {

@@ -726,6 +726,7 @@ const (
 	blockStop                    // needs a look in a plain scalar
 	flowStop                     // the same inside brackets
 	quotedStop                   // the same inside quotes
+	jsonStop                     // the same in a JSON string
 )
 
 var class = func() (t [256]uint8) {
@@ -742,6 +743,10 @@ var class = func() (t [256]uint8) {
 		}
 	}
 	t['\t'] &^= quotedStop
+	for c := range ' ' {
+		t[c] |= jsonStop
+	}
+	t['"'], t['\\'] = t['"']|jsonStop, t['\\']|jsonStop
 	for _, c := range "_-./" {
 		t[c] |= nameByte
 	}
