@@ -9,8 +9,10 @@ import (
 )
 
 // Mirror returns the rows of the notation that is the node model itself: every
-// leaf that protocol t can use, under its own name, in contract order.
-func Mirror() []Row {
+// leaf under its own name, in contract order. special holds rows that stand in
+// for, or beside, the usual one of a dotted path; at the path of an object it
+// changes the object's row.
+func Mirror(special map[string]func(Row) Row) []Row {
 	root := &branch{}
 	for id := range field.Len() {
 		f := field.ByID(field.ID(id))
@@ -19,7 +21,10 @@ func Mirror() []Row {
 		}
 		root.add(strings.Split(f.Path, "."), f)
 	}
-	return root.rows()
+	for _, path := range sortedKeys(special) {
+		root.add(strings.Split(path, "."), nil)
+	}
+	return root.rows("", special)
 }
 
 type branch struct {
@@ -30,7 +35,9 @@ type branch struct {
 
 func (b *branch) add(path []string, f *field.Info) {
 	if len(path) == 0 {
-		b.leaf = f
+		if f != nil {
+			b.leaf = f
+		}
 		return
 	}
 	for _, s := range b.sub {
@@ -44,17 +51,23 @@ func (b *branch) add(path []string, f *field.Info) {
 	s.add(path[1:], f)
 }
 
-func (b *branch) rows() []Row {
+func (b *branch) rows(prefix string, special map[string]func(Row) Row) []Row {
 	var rows []Row
 	for _, s := range b.sub {
+		var row Row
+		path := prefix + s.name
 		switch {
 		case s.leaf != nil:
-			rows = append(rows, keyOf(s.leaf, s.name))
+			row = keyOf(s.leaf, s.name)
 		case s.name == "peers":
-			rows = append(rows, EachPeer(s.name, s.rows()...))
-		default:
-			rows = append(rows, In(s.name, s.rows()...))
+			row = EachPeer(s.name, s.rows(path+".", special)...)
+		case s.sub != nil:
+			row = In(s.name, s.rows(path+".", special)...)
 		}
+		if f := special[path]; f != nil {
+			row = f(row)
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }

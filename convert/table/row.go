@@ -47,6 +47,7 @@ type Row struct {
 
 	since, until Version
 	always       bool
+	kept         Cond
 	unless       string
 	rawAs        string // raw prefix of a section, if it is not its place
 	notes        string
@@ -243,6 +244,10 @@ func (r Row) Until(v string) Row { r.until = V(v); return r }
 // zero that the client must be told.
 func (r Row) Always() Row { r.always = true; return r }
 
+// Kept writes the object even when it is empty, for nodes that meet the
+// condition.
+func (r Row) Kept(c Cond) Row { r.kept = c; return r }
+
 // ReadOnly keeps the row from writing.
 func (r Row) ReadOnly() Row { r.write = nil; return r }
 
@@ -302,3 +307,6 @@ func RestOf(f field.Field[sandrone.Raw]) Row {
 func Rest() Row {
 	return Row{kind: restKind, fields: []*field.Info{field.OpaqueFamily.Info, field.OpaqueOptions.Info}}
 }
+
+// Writer returns the row's own writer, for a row that wraps another.
+func (r Row) Writer() WriteFunc { return r.write }

@@ -220,7 +220,7 @@ func (w *Writer) rawOf(p *program, at int) {
 func (w *Writer) write(p *program) {
 	for k := range p.rows {
 		s := &p.rows[k]
-		if !s.always && w.has.And(s.mask).IsEmpty() && (s.prog == nil || len(w.raw) == 0 || !w.ownsRaw(s)) && s.kind != refuse {
+		if !s.always && s.kept == nil && w.has.And(s.mask).IsEmpty() && (s.prog == nil || len(w.raw) == 0 || !w.ownsRaw(s)) && s.kind != refuse {
 			continue
 		}
 		if s.cond != nil && !s.cond(w.Node) {
@@ -257,7 +257,7 @@ func (w *Writer) nested(s *step) {
 	at := w.Out.Open(s.keys[0], doc.Map)
 	w.section(s.prog, at)
 	w.path = outer
-	if len(*w.Out) == at+1 { // an empty object says nothing, so nothing in it is settled
+	if len(*w.Out) == at+1 && (s.kept == nil || !s.kept(w.Node)) { // an empty object says nothing, so nothing in it is settled
 		*w.Out = (*w.Out)[:at]
 		w.done = done
 		return
