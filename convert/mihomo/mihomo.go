@@ -26,6 +26,16 @@ var Parser = convert.Parser{
 	Sources: dialect.Sources,
 }
 
+// Stash is the same reader under the name of the client whose files speak the
+// same dialect.
+var Stash = convert.Parser{
+	Name:    "stash",
+	Source:  "stash",
+	Parse:   parse,
+	Profile: dialect.ParseProfile,
+	Sources: dialect.Sources,
+}
+
 // Renderer writes a file with the one member proxies.
 var Renderer = convert.Renderer{
 	Name:      "mihomo-proxies",
@@ -57,18 +67,19 @@ func parse(text string) (convert.Batch, error) {
 	if err == nil && len(found) == 0 && r.count == 0 {
 		err = r.single(text)
 	}
-	if err != nil && len(r.Nodes) == 0 {
-		return r.Batch, convert.ParseError(err)
+	if syntax, ok := errors.AsType[*doc.SyntaxError](err); ok && len(r.Nodes) > 0 {
+		// What was read before the fault is whole, and worth keeping.
+		r.Warnings = append(r.Warnings, sandrone.Warning{
+			Code:        sandrone.WarnProxySkipped,
+			Message:     "the file could not be read to its end: " + syntax.Error(),
+			NodeContext: &sandrone.NodeContext{Format: "mihomo", Line: syntax.Line},
+		})
+		err = nil
 	}
-	if err != nil && !isSyntax(err) {
+	if err != nil {
 		return r.Batch, convert.ParseError(err)
 	}
 	return r.Batch, nil
-}
-
-func isSyntax(err error) bool {
-	_, ok := errors.AsType[*doc.SyntaxError](err)
-	return ok
 }
 
 // single reads a document that is one proxy.
