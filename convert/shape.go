@@ -200,7 +200,7 @@ func (s *Shape) lines() {
 			}
 			continue
 		}
-		if key, rest, ok := strings.Cut(line, ":"); ok && len(s.keys) < maxTopKeys && len(key) < 64 && key[0] != ' ' && key[0] != '\t' {
+		if key, rest, ok := strings.Cut(line, ":"); ok && len(s.keys) < maxTopKeys && key != "" && len(key) < 64 && key[0] != ' ' && key[0] != '\t' {
 			if rest == "" || rest[0] == ' ' || rest[0] == '\t' {
 				s.keys = append(s.keys, strings.Trim(strings.TrimSpace(key), `"'`))
 			}
@@ -396,8 +396,8 @@ func skipValue(text string, i int) int {
 				return i
 			}
 		case '/', '#':
-			// In unquoted text, "a#b" and "http://" are no comments.
-			if p := text[max(i, 1)-1]; c == '#' && plainByte[p] && p > ' ' || c == '/' && p == ':' {
+			// Inside unquoted text there is no comment: a#b, a//b, http://.
+			if p := text[max(i, 1)-1]; plainByte[p] && p > ' ' {
 				break
 			}
 			if j := skipSpace(text, i); j > i {
