@@ -68,6 +68,7 @@ type reader struct {
 
 func parse(text string) (convert.Batch, error) {
 	r := &reader{Reader: dialect.NewReader()}
+	r.Nodes = make([]sandrone.Node, 0, min(1+len(text)/bytesANode, convert.MaxNodes))
 	found, err := doc.EachJSON(text, []string{"nodes"}, r.entry)
 	if err == nil && len(found) == 0 && r.count == 0 {
 		var items doc.Items
@@ -130,3 +131,7 @@ func render(nodes []sandrone.Node, o convert.RenderOptions) convert.Rendered {
 	body = append(body, ']')
 	return convert.Rendered{Body: body, Names: res.Names, Count: res.Count, Warnings: res.Warnings}
 }
+
+// bytesANode is about what a node takes in this notation; it sizes the list of
+// nodes, since growing that costs more than reading some of them.
+const bytesANode = 480

@@ -63,6 +63,7 @@ type reader struct {
 
 func parse(text string) (convert.Batch, error) {
 	r := &reader{Reader: dialect.NewReader()}
+	r.Nodes = make([]sandrone.Node, 0, min(1+len(text)/bytesANode, convert.MaxNodes))
 	found, err := doc.EachYAML(text, listKeys, r.entry)
 	if err == nil && len(found) == 0 && r.count == 0 {
 		err = r.single(text)
@@ -167,3 +168,7 @@ func detect(s *convert.Shape) bool {
 	first := s.FirstLine()
 	return strings.HasPrefix(first, "- ") && (strings.Contains(first, "name:") || strings.Contains(first, "type:") || strings.Contains(first, `"name"`))
 }
+
+// bytesANode is about what a proxy takes in a file; it sizes the list of nodes,
+// since growing that costs more than reading some of them.
+const bytesANode = 280
