@@ -1,0 +1,153 @@
+package catalog_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/catalog"
+	"github.com/sandrone-gateway/sandrone/convert"
+	"github.com/sandrone-gateway/sandrone/convert/formats"
+	"github.com/sandrone-gateway/sandrone/convert/table"
+)
+
+// small is a registry whose profile is known.
+func small() *convert.Registry {
+	entry := func(field string, protocol sandrone.Type, revision string) table.Entry {
+		return table.Entry{Field: field, Protocol: protocol, Source: sandrone.SourceRef{Kind: "protocol", Name: "x", Revision: revision}}
+	}
+	profile := func() *table.Profile {
+		return &table.Profile{
+			Types: []sandrone.Type{sandrone.Trojan, sandrone.Shadowsocks},
+			Fields: []table.Entry{
+				entry("password", sandrone.Trojan, "v2"), entry("tls", sandrone.Trojan, "v1"),
+				entry("cipher", sandrone.Shadowsocks, "v2"), entry("password", sandrone.Shadowsocks, ""),
+			},
+			Lossy: []table.Entry{entry("network", sandrone.Trojan, "")},
+		}
+	}
+	empty := func() *table.Profile { return new(table.Profile) }
+	return convert.NewRegistry(
+		[]convert.Parser{{Name: "zebra", Profile: profile}, {Name: "json-nodes", Profile: empty}},
+		[]convert.Renderer{{Name: "ape", Profile: profile, Versions: []table.Version{table.V("1.9"), table.V("1.11")}}},
+	)
+}
+
+func TestIndex(t *testing.T) {
+	const want = `{"items":[
+		{"direction":"parse","format":"json-nodes","node_types":[],"reversible":true,
+		 "field_counts":{"supported":0,"lossy":0,"raw_only":0},"revisions":[],"href":"/parse/json-nodes"},
+		{"direction":"parse","format":"zebra","node_types":["ss","trojan"],"reversible":false,
+		 "field_counts":{"supported":4,"lossy":1,"raw_only":0},"revisions":["v1","v2"],"href":"/parse/zebra"},
+		{"direction":"render","format":"ape","node_types":["ss","trojan"],"reversible":false,
+		 "field_counts":{"supported":4,"lossy":1,"raw_only":0},"revisions":["v1","v2"],"versions":["1.9","1.11"],"href":"/render/ape"}]}`
+	c := catalog.New(small())
+	got := encode(t, c.Index(func(direction, format string) string { return "/" + direction + "/" + format }))
+	if got != strip(want) {
+		t.Errorf("got  %s\nwant %s", got, strip(want))
+	}
+	if plain := encode(t, c.Index(nil)); strings.Contains(plain, "href") {
+		t.Errorf("links that nobody asked for: %s", plain)
+	}
+}
+
+func TestDetailIsOrderedByProtocol(t *testing.T) {
+	d, err := catalog.New(small()).Detail("parse", "zebra")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range d.Fields {
+		got = append(got, string(e.Protocol)+" "+e.Field)
+	}
+	if want := []string{"ss cipher", "ss password", "trojan password", "trojan tls"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if text := encode(t, d); !strings.Contains(text, `"raw_only":[]`) {
+		t.Errorf("an empty list is not []: %s", text)
+	}
+}
+
+func TestDetailOfAnUnknownPairIsAnInvalidArgument(t *testing.T) {
+	c := catalog.New(small())
+	for _, pair := range [][2]string{{"render", "zebra"}, {"Parse", "zebra"}, {"parse", "Zebra"}, {"parse", ""}, {"", ""}} {
+		if _, err := c.Detail(pair[0], pair[1]); sandrone.AsError(err) == nil || sandrone.AsError(err).Code != sandrone.InvalidArgument {
+			t.Errorf("%q: got %v", pair, err)
+		}
+	}
+}
+
+// TestCatalogOfThisBuild holds the promises that are for every format.
+func TestCatalogOfThisBuild(t *testing.T) {
+	c := catalog.New(formats.Registry())
+	for _, item := range c.Index(nil).Items {
+		name := item.Direction + " " + item.Format
+		d, err := c.Detail(item.Direction, item.Format)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if len(d.Types) == 0 || len(d.Fields) == 0 {
+			t.Errorf("%s: says nothing", name)
+		}
+		if item.Reversible != (item.Format == "json-nodes") {
+			t.Errorf("%s: reversible is %v", name, item.Reversible)
+		}
+		if item.Direction == "parse" && len(d.Lossy) > 0 || item.Direction == "render" && len(d.RawOnly) > 0 {
+			t.Errorf("%s: has a list of the other direction", name)
+		}
+		in := make(map[[2]string]string)
+		for status, list := range map[string][]table.Entry{"supported": d.Fields, "lossy": d.Lossy, "raw_only": d.RawOnly} {
+			seen := make(map[[2]string]bool)
+			for _, e := range list {
+				key := [2]string{string(e.Protocol), e.Field}
+				if e.Status != status {
+					t.Errorf("%s: %v stands in %s with status %q", name, key, status, e.Status)
+				}
+				if seen[key] {
+					t.Errorf("%s: %v stands twice in %s", name, key, status)
+				}
+				seen[key] = true
+				if other, ok := in[key]; ok && e.Notes == "" && status != "raw_only" && other != "raw_only" {
+					t.Errorf("%s: %v stands in %s and %s without a note", name, key, status, other)
+				}
+				in[key] = status
+				if !slices.Contains(d.Types, e.Protocol) {
+					t.Errorf("%s: %v is of a protocol that the format does not have", name, key)
+				}
+				if e.Field == "" || strings.Contains(e.Field, "*") || strings.Contains(e.Notes, "\n") || e.Source.Kind == "" || e.Source.Name == "" {
+					t.Errorf("%s: %v is not well formed: %+v", name, key, e)
+				}
+			}
+		}
+	}
+}
+
+func TestFeatures(t *testing.T) {
+	got := encode(t, catalog.NewFeatures(map[string]bool{"mihomo": true}))
+	const want = `{"features":[
+		{"key":"core.mihomo","enabled":true},
+		{"key":"core.sing_box","enabled":false,"reason":"sing-box is not installed"},
+		{"key":"core.xray","enabled":false,"reason":"xray is not installed"},
+		{"key":"probe.enabled","enabled":false,"reason":"probing is not part of this build"},
+		{"key":"scheduler.enabled","enabled":false,"reason":"the scheduler is not part of this build"}]}`
+	if got != strip(want) {
+		t.Errorf("got  %s\nwant %s", got, strip(want))
+	}
+}
+
+func encode(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// strip takes the line breaks out of JSON that is written to be read.
+func strip(text string) string {
+	return strings.NewReplacer("\n", "", "\t", "", " \"", "\"").Replace(text)
+}

@@ -1,0 +1,165 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/sandrone-gateway/sandrone"
+)
+
+const (
+	maxBody      = 16 << 20 // bytes of a JSON body
+	maxKept      = 1 << 20  // a larger buffer is not kept for the next request
+	maxFieldName = 200      // bytes of a member's path in an error
+)
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+func putBuffer(b *bytes.Buffer) {
+	if b.Cap() <= maxKept {
+		b.Reset()
+		buffers.Put(b)
+	}
+}
+
+// decode reads the request's JSON body into v, a pointer to a struct. The body
+// is closed: names match exactly and at most once, and a member that v does
+// not have is an error that names its path. Nothing of v aliases a buffer.
+func decode(w http.ResponseWriter, r *http.Request, v any) error {
+	if r.ContentLength > maxBody {
+		return tooLarge()
+	}
+	buf := buffers.Get().(*bytes.Buffer)
+	defer putBuffer(buf)
+	if r.ContentLength > 0 {
+		buf.Grow(int(r.ContentLength) + bytes.MinRead)
+	}
+	if a, ok := w.(*answer); ok {
+		w = a.ResponseWriter // MaxBytesReader has the server close the connection, if it sees the server's own writer
+	}
+	if _, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
+		return bodyError(err)
+	}
+	text := bytes.TrimLeft(buf.Bytes(), " \t\r\n")
+	if len(text) == 0 {
+		return sandrone.Errorf(sandrone.InvalidArgument, "request body is required")
+	}
+	if text[0] != '{' {
+		return placed(sandrone.Errorf(sandrone.InvalidArgument, "invalid JSON body: an object is required"), buf.Bytes(), len(buf.Bytes())-len(text))
+	}
+	if err := json.Unmarshal(buf.Bytes(), v, json.RejectUnknownMembers(true)); err != nil {
+		return jsonError(err, buf.Bytes())
+	}
+	return nil
+}
+
+func tooLarge() error {
+	return sandrone.Errorf(sandrone.RequestTooLarge, "the request body exceeds %d bytes", maxBody)
+}
+
+func bodyError(err error) error {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return tooLarge()
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return sandrone.Errorf(sandrone.InvalidArgument, "the request body did not arrive in time")
+	}
+	return sandrone.Errorf(sandrone.InvalidArgument, "the request body could not be read")
+}
+
+// jsonError turns a decoding error into one that says where. The library's own
+// text is not used, since it may quote a value.
+func jsonError(err error, body []byte) error {
+	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		if errors.Is(e.Err, jsontext.ErrDuplicateName) {
+			return sandrone.Errorf(sandrone.InvalidArgument, "invalid JSON body: member given twice").At(fieldPath(e.JSONPointer))
+		}
+		return placed(sandrone.Errorf(sandrone.InvalidArgument, "invalid JSON body"), body, int(e.ByteOffset))
+	}
+	if e, ok := errors.AsType[*json.SemanticError](err); ok {
+		text := "invalid JSON body: wrong type of value"
+		if errors.Is(e.Err, json.ErrUnknownName) {
+			text = "invalid JSON body: unknown member"
+		}
+		return sandrone.Errorf(sandrone.InvalidArgument, "%s", text).At(fieldPath(e.JSONPointer))
+	}
+	return sandrone.Errorf(sandrone.InvalidArgument, "invalid JSON body").Because(err)
+}
+
+// placed adds the line and column of a byte offset, both counted from one; a
+// column counts bytes.
+func placed(e *sandrone.Error, body []byte, offset int) error {
+	before := body[:min(max(offset, 0), len(body))]
+	e.Line = 1 + bytes.Count(before, []byte("\n"))
+	e.Column = len(before) - bytes.LastIndexByte(before, '\n')
+	return e
+}
+
+// fieldPath writes a JSON Pointer as the dotted path of a field: /a/0/b is
+// a[0].b.
+func fieldPath(p jsontext.Pointer) string {
+	var b strings.Builder
+	for token := range p.Tokens() {
+		if _, err := strconv.ParseUint(token, 10, 32); err == nil && b.Len() > 0 {
+			b.WriteString("[" + token + "]")
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(token)
+	}
+	return shorten(b.String(), maxFieldName)
+}
+
+// bodyTime is how long the body of r may take to arrive.
+func (s *Server) bodyTime(r *http.Request) time.Duration {
+	if s.access.protects(r.URL.Path) {
+		return bodyTimeout
+	}
+	return time.Duration(s.engine.Settings().HTTP.BodyTimeoutSeconds) * time.Second
+}
+
+// limitBodyTime gives the body of r a deadline, which ends with the body. It
+// holds too when no handler reads the body, since the server then waits for
+// the rest before it answers.
+func limitBodyTime(w http.ResponseWriter, r *http.Request, limit time.Duration) *http.Request {
+	if r.Body == nil || r.Body == http.NoBody {
+		return r
+	}
+	conn := http.NewResponseController(w)
+	if conn.SetReadDeadline(time.Now().Add(limit)) != nil {
+		return r // no connection of its own, as in a test without one
+	}
+	// A copy: the server looks at the body of its own request to decide
+	// whether the rest is worth waiting for.
+	timed := *r
+	timed.Body = &timedBody{r.Body, conn}
+	return &timed
+}
+
+// timedBody lifts the deadline at the end of the body. If it stayed, it would
+// pass while the answer is made, and the server would take that for a lost
+// client.
+type timedBody struct {
+	io.ReadCloser
+	conn *http.ResponseController
+}
+
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		b.conn.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}

@@ -1,0 +1,46 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/sandrone-gateway/sandrone/catalog"
+	"github.com/sandrone-gateway/sandrone/engine"
+)
+
+const formatsPath = "/v1/capabilities/formats"
+
+// getInspect tells what this process can do, and what the caller may.
+func (s *Server) getInspect(w http.ResponseWriter, r *http.Request) error {
+	return reply(w, http.StatusOK, struct {
+		engine.Inspection
+		Catalogs map[string]string `json:"catalogs"`
+		Scope    string            `json:"scope"`
+	}{
+		Inspection: s.engine.Inspect(),
+		Catalogs:   map[string]string{"formats": formatsPath},
+		Scope:      callerScope(r).String(),
+	})
+}
+
+func (s *Server) getFormats(w http.ResponseWriter, r *http.Request) error {
+	return s.document(w, formatsPath, func() (any, error) {
+		return s.catalog.Index(formatPath), nil
+	})
+}
+
+func formatPath(direction, format string) string { return formatsPath + "/" + direction + "/" + format }
+
+func (s *Server) getFormat(w http.ResponseWriter, r *http.Request) error {
+	direction, format := pathName(r, "direction"), pathName(r, "format")
+	return s.document(w, formatPath(direction, format), func() (any, error) {
+		return s.catalog.Detail(direction, format)
+	})
+}
+
+func (s *Server) getFeatures(w http.ResponseWriter, r *http.Request) error {
+	cores := make(map[string]bool)
+	for _, core := range s.engine.Cores() {
+		cores[core.Name] = core.OK
+	}
+	return reply(w, http.StatusOK, catalog.NewFeatures(cores))
+}

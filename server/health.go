@@ -1,0 +1,20 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/sandrone-gateway/sandrone"
+)
+
+// getHealth says that the process answers. It touches nothing else.
+func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) error {
+	return s.document(w, "/healthz", func() (any, error) {
+		return struct {
+			OK bool `json:"ok"`
+		}{true}, nil
+	})
+}
+
+func (s *Server) getVersion(w http.ResponseWriter, r *http.Request) error {
+	return s.document(w, "/version", func() (any, error) { return sandrone.ThisBuild(), nil })
+}
