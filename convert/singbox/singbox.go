@@ -1,0 +1,203 @@
+// Package singbox reads and writes the outbounds and endpoints of a sing-box
+// file.
+//
+// Parse takes the text of a file, of its outbounds and endpoints, or of one
+// outbound, and returns nodes in file order. Render is the way back, for the
+// client versions from 1.11 on. What a node holds and sing-box cannot express
+// comes back as a warning, never as a silent change; since the client refuses
+// a whole file for one bad value, values that it does not take count as not
+// expressible.
+package singbox
+
+import (
+	"strings"
+
+	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/convert"
+	"github.com/sandrone-gateway/sandrone/convert/doc"
+	"github.com/sandrone-gateway/sandrone/convert/table"
+)
+
+// Parser reads the outbounds and endpoints of a sing-box file.
+var Parser = convert.Parser{
+	Name:    "sing-box",
+	Source:  "sing-box",
+	Detect:  detect,
+	Parse:   parse,
+	Profile: dialect.ParseProfile,
+	Sources: dialect.Sources,
+}
+
+// Renderer writes a file with the members outbounds and endpoints.
+var Renderer = convert.Renderer{
+	Name:      "sing-box-outbounds",
+	MediaType: "application/json",
+	Extension: ".json",
+	Versions:  dialect.Versions,
+	Default:   dialect.Default,
+	Render:    render,
+	Profile:   dialect.RenderProfile,
+}
+
+// listKeys are the members of a file that hold nodes.
+var listKeys = []string{"outbounds", "endpoints"}
+
+var entryKeys = convert.EntryKeys{Name: "tag", Type: "type", Server: "server", Port: "server_port"}
+
+// noNode are outbounds that stand for no server.
+var noNode = map[string]bool{"selector": true, "urltest": true, "block": true, "dns": true}
+
+const shadowTLSType = "shadowtls"
+
+type reader struct {
+	convert.Batch
+	*table.Reader
+	outer  *table.Reader
+	shells map[string]*shell // shadowtls outbounds by tag
+	count  int               // entries seen
+}
+
+func parse(text string) (convert.Batch, error) {
+	r := &reader{Reader: dialect.NewReader()}
+	each := func(f func(key string, entry doc.Items) error) error {
+		r.count = 0
+		found, err := doc.EachJSON(text, listKeys, f)
+		if err != nil || len(found) > 0 {
+			return err
+		}
+		one, err := doc.ReadJSON(nil, text) // a file without lists is one outbound
+		if err != nil {
+			return err
+		}
+		return f("", one)
+	}
+	// What goes through a shadowtls outbound may stand before it.
+	if strings.Contains(text, shadowTLSType) {
+		r.outer, r.shells = outer.NewReader(), make(map[string]*shell)
+		if err := each(r.shell); err != nil {
+			return r.Batch, convert.ParseError(err)
+		}
+	}
+	if err := each(r.entry); err != nil {
+		return r.Batch, convert.ParseError(err)
+	}
+	r.looseShells()
+	return r.Batch, nil
+}
+
+// typeOf returns the word for the entry's type.
+func typeOf(e doc.Items) string {
+	if e[0].Kind != doc.Map {
+		return ""
+	}
+	if i := e.Find(0, "type"); i >= 0 {
+		word, _ := e.Scalar(i)
+		return strings.ToLower(word)
+	}
+	return ""
+}
+
+func (r *reader) entry(_ string, e doc.Items) error {
+	r.count++
+	word := typeOf(e)
+	switch {
+	case noNode[word]:
+		return nil
+	case e[0].Kind != doc.Map:
+		r.skip(e, "it is no object")
+		return nil
+	case word == "":
+		r.skip(e, "it has no type")
+		return nil
+	}
+	t, ok := types[word]
+	if !ok && word == shadowTLSType && r.isShell(e) {
+		return nil
+	}
+	if !ok {
+		r.skip(e, "unknown type")
+		return nil
+	}
+	if len(r.Nodes) >= convert.MaxNodes {
+		return convert.ErrTooManyNodes
+	}
+	n := sandrone.Node{Type: t}
+	warnings, err := r.Read(&n, e, len(r.Nodes))
+	var more []sandrone.Warning
+	if err == nil {
+		more, err = r.fold(&n)
+	}
+	if err != nil {
+		r.skip(e, err.Error())
+		return nil
+	}
+	if t == sandrone.Direct && !convert.DialsSpecially(&n) {
+		return nil // the client's own way out
+	}
+	r.Nodes = append(r.Nodes, n)
+	r.Warnings = append(append(r.Warnings, warnings...), more...)
+	return nil
+}
+
+// skip notes an entry that is no node.
+func (r *reader) skip(e doc.Items, reason string) {
+	r.Warnings = append(r.Warnings, convert.SkippedEntry(sandrone.WarnOutboundSkipped, "sing-box", r.count, reason, e, entryKeys))
+}
+
+func render(nodes []sandrone.Node, o convert.RenderOptions) convert.Rendered {
+	outbounds := make([]byte, 0, 64+400*len(nodes))
+	var endpoints []byte
+	res := dialect.Render(nodes, table.Options(o), nil, func(n *sandrone.Node, out doc.Items) {
+		body := &outbounds
+		if n.Type == sandrone.WireGuard || n.Type == sandrone.Tailscale {
+			body = &endpoints
+		}
+		for i := 0; i < len(out); i = out.Next(i) {
+			if len(*body) > 0 {
+				*body = append(*body, ',')
+			}
+			*body = append(*body, "\n    "...)
+			*body = doc.AppendJSONIndent(*body, out, i, 2)
+		}
+	})
+	return convert.Rendered{Body: document(outbounds, endpoints), Names: res.Names, Count: res.Count, Warnings: res.Warnings}
+}
+
+// document puts the lists that have entries into a file; one of them is there
+// in any case.
+func document(outbounds, endpoints []byte) []byte {
+	body := make([]byte, 0, len(outbounds)+len(endpoints)+64)
+	body = append(body, '{')
+	switch {
+	case len(outbounds) > 0:
+		body = appendList(body, "outbounds", outbounds)
+		if len(endpoints) > 0 {
+			body = append(body, ',')
+		}
+	case len(endpoints) == 0:
+		body = append(body, "\n  \"outbounds\": []"...)
+	}
+	if len(endpoints) > 0 {
+		body = appendList(body, "endpoints", endpoints)
+	}
+	return append(body, "\n}\n"...)
+}
+
+func appendList(body []byte, key string, entries []byte) []byte {
+	body = append(append(append(body, "\n  \""...), key...), "\": ["...)
+	return append(append(body, entries...), "\n  ]"...)
+}
+
+// detect finds a file whose outbounds or endpoints have a type, or one
+// outbound.
+func detect(s *convert.Shape) bool {
+	if s.JSON() != '{' {
+		return false
+	}
+	for _, key := range listKeys {
+		if s.First(key).Has("type") {
+			return true
+		}
+	}
+	return s.Has("type") && s.HasAny("server_port", "tag")
+}
