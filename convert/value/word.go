@@ -40,22 +40,20 @@ func UUID(s string) (string, bool) {
 }
 
 func canonicalUUID(s string) bool {
-	if len(s) != 36 {
+	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
 		return false
 	}
+	dashes := 0
 	for i := 0; i < len(s); i++ {
-		switch c := s[i]; i {
-		case 8, 13, 18, 23:
-			if c != '-' {
-				return false
-			}
+		switch c := s[i]; {
+		case '0' <= c && c <= '9' || 'a' <= c && c <= 'f':
+		case c == '-':
+			dashes++
 		default:
-			if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-				return false
-			}
+			return false
 		}
 	}
-	return true
+	return dashes == 4
 }
 
 // UserID is [UUID] for VMess and VLESS, whose servers map any other text of 1
