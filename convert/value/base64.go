@@ -34,8 +34,7 @@ var base64Digits = func() (t [256]byte) {
 // byte, text after padding and a lone digit at the end are not understood.
 // Only the result is allocated.
 func Base64(s string) ([]byte, bool) {
-	buf := make([]byte, 0, base64Room(s))
-	return appendBase64(buf, s)
+	return decodeBase64(make([]byte, base64Room(s)), s)
 }
 
 // Base64Text is [Base64] for content that must be UTF-8. The result is the
@@ -80,22 +79,26 @@ func base64Room(s string) int {
 	return len(s)/4*3 + 3
 }
 
-func appendBase64(dst []byte, s string) ([]byte, bool) {
-	i := 0
+// decodeBase64 decodes into dst, which has room for all of s unless s begins
+// with what is no base64.
+func decodeBase64(dst []byte, s string) ([]byte, bool) {
+	i, n := 0, 0
 	for {
 		// Whole groups of four digits; anything else leaves this loop.
-		for i+4 <= len(s) {
-			a, b, c, d := base64Digits[s[i]], base64Digits[s[i+1]], base64Digits[s[i+2]], base64Digits[s[i+3]]
+		for i+4 <= len(s) && n+3 <= len(dst) {
+			in, out := s[i:i+4], dst[n:n+3]
+			a, b, c, d := base64Digits[in[0]], base64Digits[in[1]], base64Digits[in[2]], base64Digits[in[3]]
 			if (a|b|c|d)&0x80 != 0 {
 				break
 			}
-			dst = append(dst, a<<2|b>>4, b<<4|c>>2, c<<6|d)
+			out[0], out[1], out[2] = a<<2|b>>4, b<<4|c>>2, c<<6|d
 			i += 4
+			n += 3
 		}
 		// One group with white space or padding in it, or the end.
 		var group [4]byte
-		n := 0
-		for ; i < len(s) && n < 4; i++ {
+		digits := 0
+		for ; i < len(s) && digits < 4; i++ {
 			c := base64Digits[s[i]]
 			if c == b64Space {
 				continue
@@ -103,26 +106,24 @@ func appendBase64(dst []byte, s string) ([]byte, bool) {
 			if c&0x80 != 0 {
 				break
 			}
-			group[n] = c
-			n++
+			group[digits] = c
+			digits++
 		}
-		switch n {
-		case 4:
-			dst = append(dst, group[0]<<2|group[1]>>4, group[1]<<4|group[2]>>2, group[2]<<6|group[3])
-			continue
-		case 3:
-			dst = append(dst, group[0]<<2|group[1]>>4, group[1]<<4|group[2]>>2)
-		case 2:
-			dst = append(dst, group[0]<<2|group[1]>>4)
-		case 1:
+		if digits == 1 || digits > 1 && n+digits-1 > len(dst) {
 			return nil, false
 		}
-		break
+		bytes := [3]byte{group[0]<<2 | group[1]>>4, group[1]<<4 | group[2]>>2, group[2]<<6 | group[3]}
+		if digits > 1 {
+			n += copy(dst[n:], bytes[:digits-1])
+		}
+		if digits < 4 {
+			break
+		}
 	}
 	for ; i < len(s); i++ {
 		if c := base64Digits[s[i]]; c != b64Pad && c != b64Space {
 			return nil, false
 		}
 	}
-	return dst, true
+	return dst[:n], true
 }

@@ -511,3 +511,13 @@ func FuzzEndpoint(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkBase64Text(b *testing.B) {
+	in := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("trojan://pw@example.com:443#name\n"), 1<<16))
+	b.SetBytes(int64(len(in)))
+	for b.Loop() {
+		if _, ok := value.Base64Text(in); !ok {
+			b.Fatal("not decoded")
+		}
+	}
+}
