@@ -254,6 +254,9 @@ func (r Row) ReadOnly() Row { r.write = nil; return r }
 // WriteOnly keeps the row from reading.
 func (r Row) WriteOnly() Row { r.read = nil; return r }
 
+// Written keeps the row from reading and writes it under another key.
+func (r Row) Written(key string) Row { r.read, r.keys = nil, []string{key}; return r }
+
 // Only notes the values that the row can carry. The field then stands among
 // the supported and among the lossy ones of the catalogue.
 func (r Row) Only(values string) Row { r.notes = values; return r }

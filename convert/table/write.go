@@ -60,6 +60,9 @@ func (w *Writer) Done(fields ...*field.Info) {
 	}
 }
 
+// Wrote reports whether the object being written has a member of this name.
+func (w *Writer) Wrote(key string) bool { return w.childOf(w.at, key) }
+
 // Has reports whether the node carries the field.
 func (w *Writer) Has(f *field.Info) bool { return w.has.Has(f.ID) }
 
@@ -326,6 +329,10 @@ func (w *Writer) ownRaw(p *program, at int) {
 		}
 		if w.childOf(at, key) {
 			continue // the modelled field says it
+		}
+		if w.d.Link && w.path == w.d.Raw && key != "" && (key[0] == '@' || key[0] == '#') {
+			left = append(left, full) // would pass for a part of the link
+			continue
 		}
 		if w.d.Link && w.path == w.d.Raw {
 			w.linkRaw(key, full)
