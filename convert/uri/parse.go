@@ -98,27 +98,9 @@ func (p *parser) verdict() error {
 // lines calls f with every line that is not blank and no comment, and ends
 // with its first error.
 func (p *parser) lines(text string, f func(line string) error) error {
-	if !strings.ContainsAny(text, "\r\n") {
-		text = spaceSeparated(text)
-	}
-	newline := -1 // the next one
-	for at := 0; at < len(text); {
+	for line := range convert.Links(text, known) {
 		p.line++
-		if newline < at {
-			if newline = strings.IndexByte(text[at:], '\n'); newline < 0 {
-				newline = len(text)
-			} else {
-				newline += at
-			}
-		}
-		end := newline
-		if i := strings.IndexByte(text[at:newline], '\r'); i >= 0 { // a lone CR ends a line too
-			end = at + i
-		}
-		line := value.Link(text[at:end])
-		if at = end + 1; at == newline && text[end] == '\r' {
-			at++
-		}
+		line = value.Link(line)
 		if line == "" || line[0] == '#' || line[0] == ';' || strings.HasPrefix(line, "//") {
 			continue
 		}
@@ -129,20 +111,7 @@ func (p *parser) lines(text string, f func(line string) error) error {
 	return nil
 }
 
-// spaceSeparated puts links that stand in one line with spaces between them in
-// lines of their own, if that is what all of them are.
-func spaceSeparated(text string) string {
-	if strings.Count(text, "://") < 2 || !strings.ContainsAny(text, " \t") {
-		return text
-	}
-	tokens := strings.Fields(text)
-	for _, t := range tokens {
-		if scheme, _, _ := cutScheme(value.Link(t)); schemes[scheme] == nil {
-			return text
-		}
-	}
-	return strings.Join(tokens, "\n")
-}
+func known(scheme string) bool { return schemes[scheme] != nil }
 
 // oneLine reads a line. What is wrong with it is a warning; the error is for a
 // limit of the whole text.
