@@ -37,8 +37,9 @@ var (
 		return webSocket(n) || httpUpgrade(n) || http2(n) || grpc(n) || overQUIC(n)
 	}
 
-	tlsOn    = func(n *sandrone.Node) bool { return n.TLS != nil && n.TLS.Enabled }
-	ownRoots = func(n *sandrone.Node) bool { return n.TLS != nil && n.TLS.CA == "" && n.TLS.CAPath == "" }
+	addressed = func(n *sandrone.Node) bool { return bare(n) || tlsOn(n) }
+	tlsOn     = func(n *sandrone.Node) bool { return n.TLS != nil && n.TLS.Enabled }
+	ownRoots  = func(n *sandrone.Node) bool { return n.TLS != nil && n.TLS.CA == "" && n.TLS.CAPath == "" }
 
 	// Over QUIC the client does not imitate a browser.
 	reality = func(n *sandrone.Node) bool {
@@ -569,66 +570,55 @@ func pair(certificate, key f.Field[string]) []table.Row {
 
 // hello is the imitated hello of the TLS layer. The client wants one with
 // REALITY.
-var hello = helloOf(f.TLS.ClientFingerprint, rawPrefix+"tls.utls.", reality).WriteWhen(table.Not(overQUIC))
+var hello = helloOf(f.TLS.ClientFingerprint, reality).WriteWhen(table.Not(overQUIC))
 
 // helloOf is the object that holds the profile of an imitated hello. A switch
 // that is off says nothing; one that is on without a profile means chrome.
-func helloOf(to f.Field[string], raw string, must table.Cond) table.Row {
-	return table.Custom([]string{"utls"},
-		func(r *table.Reader, i int) bool {
-			if r.Doc[i].Kind != doc.Map {
-				return r.Doc[i].Kind == doc.Null
-			}
-			on, profile := false, ""
-			for j := i + 1; j < r.Doc.Next(i); j = r.Doc.Next(j) {
-				ok := true
-				switch r.Doc[j].Key {
-				case "enabled":
-					on, ok = table.Flag.Read(r.Doc, j)
-				case "fingerprint":
-					profile, ok = r.Doc.Scalar(j)
-				default:
-					ok = false
-				}
-				if !ok {
-					r.KeepAs(raw+r.Doc[j].Key, doc.JSONOf(r.Doc, j))
-				}
-			}
-			if profile = strings.ToLower(profile); profile == "" {
-				profile = "chrome"
-			}
-			if on {
-				table.Set(r, to, profile)
-			}
-			return true
-		},
-		func(w *table.Writer, key string) bool {
+func helloOf(to f.Field[string], must table.Cond) table.Row {
+	return in("utls",
+		table.Custom([]string{"enabled"}, readHello(to), func(w *table.Writer, key string) bool {
 			profile := ""
 			if p := to.At(w.Node); p != nil {
 				profile = *p
 			}
-			if profile == "" {
-				if !must(w.Node) {
-					return false
-				}
+			if profile == "" && must(w.Node) {
 				profile = "chrome"
 			}
-			if knownHello(profile) {
-				addHello(w.Out, key, profile)
-				return true
+			if !knownHello(profile) {
+				return false
 			}
-			return false
-		}, to.Info).Always()
+			w.Out.AddBool(key, true)
+			w.Out.AddStr("fingerprint", profile)
+			return true
+		}, to.Info).Always(),
+		table.Ignore("fingerprint"),
+	).Always()
+}
+
+// helloRead is [helloOf] for a protocol that is written without.
+var helloRead = in("utls",
+	table.Custom([]string{"enabled"}, readHello(f.TLS.ClientFingerprint), nil, f.TLS.ClientFingerprint.Info),
+	table.Ignore("fingerprint"),
+)
+
+func readHello(to f.Field[string]) table.ReadFunc {
+	return func(r *table.Reader, i int) bool {
+		on, ok := table.Flag.Read(r.Doc, i)
+		if !on {
+			return ok
+		}
+		profile := "chrome"
+		if j, found := r.Find("fingerprint"); found {
+			if s, ok := r.Doc.Scalar(j); ok && s != "" {
+				profile = strings.ToLower(s)
+			}
+		}
+		table.Set(r, to, profile)
+		return true
+	}
 }
 
 func knownHello(profile string) bool { return slices.Contains(value.ClientFingerprints, profile) }
-
-func addHello(o *doc.Items, key, profile string) {
-	i := o.Open(key, doc.Map)
-	o.AddBool("enabled", true)
-	o.AddStr("fingerprint", profile)
-	o.Close(i)
-}
 
 // needsTLS: the client starts these protocols inside TLS only.
 var needsTLS = table.Refuse(f.TLS.Enabled.Info, func(n *sandrone.Node) string {

@@ -38,7 +38,7 @@ var dialect = table.Dialect{
 		{Type: sandrone.TUIC, Rows: tuic},
 		{Type: sandrone.WireGuard, Rows: wireguard},
 		{Type: sandrone.Snell, Rows: snell, Also: wrapper(shadowTLS(f.Snell.ShadowTLS)), AlsoRaw: wrapperRaw, Since: "1.14"},
-		{Type: sandrone.AnyTLS, Rows: anytls, Also: wrapper(shadowTLS(f.ShadowTLS)), AlsoRaw: wrapperRaw, Since: "1.12"},
+		{Type: sandrone.AnyTLS, Rows: anytls, Also: wrapperBy(shadowTLS(f.ShadowTLS), flag(f.Dialer.TFO, "tcp_fast_open").Only("true inside shadow_tls")), AlsoRaw: wrapperRaw, Since: "1.12"},
 		{Type: sandrone.SOCKS, Rows: socks, Also: wrapper(shadowTLS(f.ShadowTLS)), AlsoRaw: wrapperRaw},
 		{Type: sandrone.HTTP, Rows: http, Also: wrapper(shadowTLS(f.ShadowTLS)), AlsoRaw: wrapperRaw},
 		{Type: sandrone.SSH, Rows: ssh, Also: wrapper(shadowTLS(f.ShadowTLS)), AlsoRaw: wrapperRaw},
@@ -71,10 +71,11 @@ var types = map[string]sandrone.Type{
 }
 
 // head is what every entry begins with; word is the client's name of the type.
-// A node inside ShadowTLS has its endpoint in the outbound it goes through.
+// A node inside ShadowTLS has its endpoint in the outbound it goes through; in
+// the inner one only TLS looks at it, for a server name.
 func head(word string) []table.Row {
 	return rows(table.Const("type", word), table.Name("tag"),
-		key(f.Server, "server").WriteWhen(bare), table.Port("server_port").WriteWhen(bare))
+		key(f.Server, "server").WriteWhen(addressed), table.Port("server_port").WriteWhen(addressed))
 }
 
 // dial is how the client makes the connection of a node.
@@ -123,7 +124,7 @@ func tls() table.Row {
 // quicTLS is the TLS layer of protocols over QUIC, which knows no imitated
 // hello and no REALITY: the client takes the keys and then fails to connect.
 func quicTLS() table.Row {
-	return in("tls", tlsRows(hello.ReadOnly(), ech, realityUnwritten)...)
+	return in("tls", tlsRows(helloRead, ech, realityUnwritten)...)
 }
 
 // naiveTLS is the TLS layer of naive, whose engine is a browser's.
@@ -136,7 +137,7 @@ var naiveTLS = in("tls",
 	table.KeyAs(f.TLS.CA, authority, "certificate"),
 	key(f.TLS.CAPath, "certificate_path"),
 	table.KeyAs(f.TLS.PublicKeySHA256, keyPins, "certificate_public_key_sha256").ReadOnly(),
-	hello.ReadOnly(),
+	helloRead,
 	ech,
 	realityUnwritten,
 )
@@ -145,7 +146,7 @@ var naiveTLS = in("tls",
 func tlsRows(more ...table.Row) []table.Row {
 	return append(rows(
 		flag(f.TLS.Enabled, "enabled"),
-		flag(f.TLS.DisableSNI, "disable_sni"),
+		flag(f.TLS.DisableSNI, "disable_sni").WriteWhen(table.Not(reality)), // it is refused there
 		key(f.TLS.ServerName, "server_name"),
 		flag(f.TLS.Insecure, "insecure"),
 		words(f.TLS.ALPN, "alpn"),

@@ -48,6 +48,10 @@ var throughWrapper = table.Custom([]string{"detour"}, nil, func(w *table.Writer,
 
 // wrapper is the outer outbound, with the given options of ShadowTLS.
 func wrapper(options []table.Row) []table.Row {
+	return wrapperBy(options, flag(f.Dialer.TFO, "tcp_fast_open"))
+}
+
+func wrapperBy(options []table.Row, fastOpen table.Row) []table.Row {
 	all := rows(
 		table.Const("type", "shadowtls"),
 		table.Custom([]string{"tag"}, nil, func(w *table.Writer, key string) bool {
@@ -57,7 +61,7 @@ func wrapper(options []table.Row) []table.Row {
 		key(f.Server, "server"), table.Port("server_port"),
 		options,
 		table.ViaProxy("detour"),
-		connection(wrapped, flag(f.Dialer.TFO, "tcp_fast_open")),
+		connection(wrapped, fastOpen),
 	)
 	for i := range all {
 		all[i] = all[i].WriteWhen(wrapped)
@@ -85,7 +89,7 @@ func shadowTLS(t f.ShadowTLSFields) []table.Row {
 			flag(t.Insecure, "insecure"),
 			words(t.ALPN, "alpn"),
 			pair(t.Certificate, t.PrivateKey),
-			helloOf(t.ClientFingerprint, rawPrefix+wrapperRaw+"tls.utls.", func(*sandrone.Node) bool { return false }),
+			helloOf(t.ClientFingerprint, func(*sandrone.Node) bool { return false }),
 		)...).Always(),
 	)
 }
@@ -97,32 +101,45 @@ var on = table.Custom([]string{"enabled"},
 
 // shadowTLSOfPlugin are the same options as a node of Shadowsocks holds them.
 // One that cannot be written is the loss of the plugin.
-var shadowTLSOfPlugin = rows(table.Derived(func(w *table.Writer, _ string) bool {
-	st, ok := shadowTLSOptions(w.Node.PluginOptions)
-	if !ok {
-		return false
+var shadowTLSOfPlugin = rows(
+	ofPlugin("version", func(o *doc.Items, key string, st *sandrone.ShadowTLS) { o.AddInt(key, st.Version) }),
+	ofPlugin("password", func(o *doc.Items, key string, st *sandrone.ShadowTLS) { addText(o, key, st.Password) }),
+	in("tls",
+		on,
+		ofPlugin("server_name", func(o *doc.Items, key string, st *sandrone.ShadowTLS) { addText(o, key, st.Host) }),
+		ofPlugin("insecure", func(o *doc.Items, key string, st *sandrone.ShadowTLS) {
+			table.Flag.Write(o, key, st.InsecureSkipVerify)
+		}),
+		ofPlugin("alpn", func(o *doc.Items, key string, st *sandrone.ShadowTLS) {
+			if len(st.ALPN) > 0 {
+				o.AddStrings(key, st.ALPN)
+			}
+		}),
+		in("utls", ofPlugin("enabled", func(o *doc.Items, key string, st *sandrone.ShadowTLS) {
+			if st.ClientFingerprint != "" {
+				o.AddBool(key, true)
+				o.AddStr("fingerprint", st.ClientFingerprint)
+			}
+		})),
+	),
+)
+
+// ofPlugin writes one of the plugin's options.
+func ofPlugin(key string, write func(o *doc.Items, key string, st *sandrone.ShadowTLS)) table.Row {
+	return table.Custom([]string{key}, nil, func(w *table.Writer, key string) bool {
+		st, ok := shadowTLSOptions(w.Node.PluginOptions)
+		if ok {
+			write(w.Out, key, &st)
+		}
+		return ok
+	}, f.Plugin.Info, f.PluginOptions.Info)
+}
+
+func addText(o *doc.Items, key, v string) {
+	if v != "" {
+		o.AddStr(key, v)
 	}
-	w.Out.AddInt("version", max(st.Version, 1))
-	if st.Password != "" {
-		w.Out.AddStr("password", st.Password)
-	}
-	tls := w.Out.Open("tls", doc.Map)
-	w.Out.AddBool("enabled", true)
-	if st.Host != "" {
-		w.Out.AddStr("server_name", st.Host)
-	}
-	if st.InsecureSkipVerify {
-		w.Out.AddBool("insecure", true)
-	}
-	if len(st.ALPN) > 0 {
-		w.Out.AddStrings("alpn", st.ALPN)
-	}
-	if st.ClientFingerprint != "" {
-		addHello(w.Out, "utls", st.ClientFingerprint)
-	}
-	w.Out.Close(tls)
-	return true
-}, f.Plugin.Info, f.PluginOptions.Info))
+}
 
 // shadowTLSOptions reads the options of the plugin; ok is false for one that
 // the client does not have.
@@ -273,6 +290,9 @@ func (r *reader) fold(n *sandrone.Node) ([]sandrone.Warning, error) {
 		n.Snell.ShadowTLS = st
 	default:
 		n.ShadowTLS = st
+	}
+	if n.TLS != nil && n.TLS.Enabled && n.TLS.ServerName == "" && n.Server != out.Server {
+		n.TLS.ServerName = n.Server // what the inner TLS asks for
 	}
 	n.Server, n.Port = out.Server, out.Port
 	relay := n.Dialer.UDPRelay
