@@ -68,7 +68,17 @@ func (l Line) needsQuotes(value string) bool {
 			}
 		}
 	}
-	return len(open) > 0 || strings.TrimSpace(value) != value || strings.ContainsFunc(value, breaksLine)
+	return len(open) > 0 || strings.TrimSpace(value) != value || broken(value)
+}
+
+// broken reports whether s has a character that breaks a line.
+func broken(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < ' ' || c >= 0x7F {
+			return strings.ContainsFunc(s[i:], breaksLine)
+		}
+	}
+	return false
 }
 
 func unquotable(r rune) bool { return r == '"' || breaksLine(r) }
@@ -115,7 +125,8 @@ func (l Line) Append(dst []byte, d Items, i int) []byte {
 			dst = append(appendOneLine(dst, key), '=')
 		}
 		text := d[j].Text
-		if list, ok := d.Strings(j); ok && d[j].Kind == List {
+		if d[j].Kind == List {
+			list, _ := d.Strings(j)
 			text = strings.Join(list, ",")
 		}
 		if l.Quotes && part > 0 && (d[j].Quoted || l.needsQuotes(text)) {
@@ -129,7 +140,7 @@ func (l Line) Append(dst []byte, d Items, i int) []byte {
 }
 
 func appendOneLine(dst []byte, s string) []byte {
-	if !strings.ContainsFunc(s, breaksLine) {
+	if !broken(s) {
 		return append(dst, s...)
 	}
 	return append(dst, strings.Map(func(r rune) rune {
