@@ -8,13 +8,15 @@ import (
 	"github.com/sandrone-gateway/sandrone/convert"
 	"github.com/sandrone-gateway/sandrone/convert/jsonnodes"
 	"github.com/sandrone-gateway/sandrone/convert/mihomo"
+	"github.com/sandrone-gateway/sandrone/convert/singbox"
+	"github.com/sandrone-gateway/sandrone/convert/uri"
 )
 
 // Registry returns the registry of every format of this build. It is shared
-// and must not be changed.
+// and must not be changed. Detection asks the parsers in this order.
 var Registry = sync.OnceValue(func() *convert.Registry {
 	return convert.NewRegistry(
-		[]convert.Parser{jsonnodes.Parser, mihomo.Parser, mihomo.Stash},
-		[]convert.Renderer{jsonnodes.Renderer, mihomo.Renderer},
+		[]convert.Parser{singbox.Parser, jsonnodes.Parser, mihomo.Parser, mihomo.Stash, uri.Parser, uri.ListParser, uri.Base64Parser, uri.SSDParser},
+		[]convert.Renderer{jsonnodes.Renderer, mihomo.Renderer, singbox.Renderer, uri.ListRenderer, uri.Base64Renderer},
 	)
 })

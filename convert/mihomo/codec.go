@@ -75,13 +75,18 @@ var udpAssumed = table.Custom([]string{"udp"}, func(r *table.Reader, i int) bool
 	return ok && v != sandrone.Off
 }, nil)
 
+// transportNames are the client's words as the model names them.
+var transportNames = map[string]string{"tcp": "tcp", "ws": "websocket", "httpupgrade": "httpupgrade", "http": "tcp with http headers", "h2": "http", "grpc": "grpc", "xhttp": "xhttp"}
+
 // network is the row of the stream's framing. The client's http is HTTP/1.1
 // header obfuscation on a plain stream, its h2 is HTTP/2, and its ws serves
 // HTTP upgrade as well.
 func network(known ...string) table.Row {
 	words := make(map[string]bool)
+	var names []string
 	for _, w := range known {
 		words[w] = true
+		names = append(names, transportNames[w])
 	}
 	return table.Custom([]string{"network"},
 		func(r *table.Reader, i int) bool {
@@ -125,7 +130,7 @@ func network(known ...string) table.Row {
 				return true
 			}
 			return false
-		}, f.Transport.Type.Info, f.Transport.HeaderType.Info)
+		}, f.Transport.Type.Info, f.Transport.HeaderType.Info).Only(strings.Join(names, ", "))
 }
 
 var upgrade = table.Custom([]string{"v2ray-http-upgrade"},
@@ -141,7 +146,7 @@ var upgrade = table.Custom([]string{"v2ray-http-upgrade"},
 			w.Out.AddBool(key, true)
 		}
 		return false // the network row has settled the type
-	}, f.Transport.Type.Info)
+	}, f.Transport.Type.Info).Only("httpupgrade")
 
 // wsPath takes early data out of the path. Where both say it, the path wins
 // and the key goes to raw.
@@ -402,11 +407,7 @@ var (
 			return ok
 		},
 		func(w *table.Writer, key string) bool {
-			v := w.Node.PacketEncoding
-			if v == "none" {
-				v = ""
-			}
-			w.Out.AddStr(key, v)
+			w.Out.AddStr(key, w.Node.PacketEncoding)
 			return true
 		}, f.PacketEncoding.Info)
 	xudp       = packetSwitch("xudp", "xudp")
@@ -444,8 +445,11 @@ var plugin = table.KeyAs(f.Plugin, table.Codec[string]{
 		s, ok := d.Scalar(i)
 		return value.Plugin(s), ok
 	},
-	Write: table.Among("obfs", "v2ray-plugin", "gost-plugin", "shadow-tls", "restls", "kcptun").Write,
+	Write: plugins.Write,
+	Only:  plugins.Only,
 }, "plugin")
+
+var plugins = table.Among("obfs", "v2ray-plugin", "gost-plugin", "shadow-tls", "restls", "kcptun")
 
 // pluginFits leaves a node out whose plugin options the client refuses.
 var pluginFits = table.Refuse(f.PluginOptions.Info, func(n *sandrone.Node) string {
@@ -469,7 +473,7 @@ var pluginFits = table.Refuse(f.PluginOptions.Info, func(n *sandrone.Node) strin
 		}
 	}
 	return ""
-})
+}).Only("what the client takes of each plugin")
 
 // pluginOptions are its options. The client's mux is a switch, ours a number.
 var pluginOptions = table.Custom([]string{"plugin-opts"},
@@ -501,6 +505,9 @@ var pluginOptions = table.Custom([]string{"plugin-opts"},
 			case k == "mux":
 				if mux, ok := v.(int); ok {
 					v = mux > 0
+					if mux > 1 {
+						w.Lose(f.PluginOptions.Info)
+					}
 				}
 			case k == "client-fingerprint" && n.Plugin == "shadow-tls":
 				continue
@@ -580,7 +587,7 @@ func same(words ...string) (pairs [][2]string) {
 }
 
 // pin is a certificate pin. The client refuses one that is not 32 bytes.
-var pin = table.Codec[string]{Read: table.Text.Read, Write: func(o *doc.Items, key, v string) bool {
+var pin = table.Codec[string]{Read: table.Text.Read, Only: "SHA-256 in hex", Write: func(o *doc.Items, key, v string) bool {
 	b, err := hex.DecodeString(strings.ReplaceAll(v, ":", ""))
 	if err != nil || len(b) != 32 {
 		return false
@@ -590,7 +597,7 @@ var pin = table.Codec[string]{Read: table.Text.Read, Write: func(o *doc.Items, k
 }}
 
 // certificate is PEM text, or the path of a file below the client's folder.
-var certificate = table.Codec[string]{Read: table.Text.Read, Write: func(o *doc.Items, key, v string) bool {
+var certificate = table.Codec[string]{Read: table.Text.Read, Only: "PEM, or a path below the client's folder", Write: func(o *doc.Items, key, v string) bool {
 	if !strings.Contains(v, "-----BEGIN") && (path.IsAbs(v) || !filepath.IsLocal(v)) {
 		return false
 	}
@@ -599,7 +606,7 @@ var certificate = table.Codec[string]{Read: table.Text.Read, Write: func(o *doc.
 }}
 
 // uotVersion is 1 or 2; the client refuses others.
-var uotVersion = table.Codec[int]{Read: table.Whole.Read, Write: func(o *doc.Items, key string, v int) bool {
+var uotVersion = table.Codec[int]{Read: table.Whole.Read, Only: "1, 2", Write: func(o *doc.Items, key string, v int) bool {
 	if v != 1 && v != 2 {
 		return false
 	}
@@ -608,7 +615,7 @@ var uotVersion = table.Codec[int]{Read: table.Whole.Read, Write: func(o *doc.Ite
 }}
 
 // trafficPattern is base64 text.
-var trafficPattern = table.Codec[string]{Read: table.Text.Read, Write: func(o *doc.Items, key, v string) bool {
+var trafficPattern = table.Codec[string]{Read: table.Text.Read, Only: "base64", Write: func(o *doc.Items, key, v string) bool {
 	if _, err := base64.StdEncoding.DecodeString(v); err != nil {
 		return false
 	}
@@ -618,6 +625,7 @@ var trafficPattern = table.Codec[string]{Read: table.Text.Read, Write: func(o *d
 
 // echConfig is one base64 text for the client, a list of lines for the model.
 var echConfig = table.Codec[[]string]{
+	Only: "one list in base64",
 	Read: table.Words.Read,
 	Write: func(o *doc.Items, key string, v []string) bool {
 		if len(v) != 1 {
@@ -681,7 +689,7 @@ var bothRates = table.Refuse(f.Hysteria.UpMbps.Info, func(n *sandrone.Node) stri
 		return "the client needs a rate for both directions"
 	}
 	return ""
-})
+}).Only("with a rate for both directions")
 
 // portSet is the set of hopping ports. Without a single port the first of the
 // set is the node's.
@@ -717,7 +725,12 @@ var (
 )
 
 func hop(ranges bool) table.Codec[string] {
+	only := "whole seconds"
+	if ranges {
+		only = "whole seconds and ranges of them"
+	}
 	return table.Codec[string]{
+		Only: only,
 		Read: func(d doc.Items, i int) (string, bool) {
 			s, ok := d.Scalar(i)
 			if !ok || s == "" {
@@ -805,8 +818,11 @@ var congestion = table.Codec[string]{
 		s, ok := d.Scalar(i)
 		return strings.ReplaceAll(strings.ToLower(s), "-", "_"), ok
 	},
-	Write: table.Among("cubic", "new_reno", "bbr").Write,
+	Write: congestions.Write,
+	Only:  congestions.Only,
 }
+
+var congestions = table.Among("cubic", "new_reno", "bbr")
 
 // milliseconds and seconds are durations as numbers.
 var (
@@ -816,6 +832,7 @@ var (
 
 func durations(unit time.Duration) table.Codec[string] {
 	return table.Codec[string]{
+		Only: "whole " + map[time.Duration]string{time.Second: "seconds", time.Millisecond: "milliseconds"}[unit],
 		Read: func(d doc.Items, i int) (string, bool) {
 			s, ok := d.Scalar(i)
 			if !ok || s == "" {
@@ -843,7 +860,7 @@ var address = rows(
 			return "it takes one address of each family"
 		}
 		return ""
-	}),
+	}).Only("one of each family"),
 )
 
 func takeAddress(r *table.Reader, i int) bool {
@@ -897,7 +914,7 @@ var (
 	peerEndpoint = table.Derived(func(w *table.Writer, _ string) bool {
 		p := w.Node.WireGuard.Peers[0]
 		return p.Server == w.Node.Server && p.Port == w.Node.Port
-	}, f.Peer.Server.Info, f.Peer.Port.Info).When(singlePeer)
+	}, f.Peer.Server.Info, f.Peer.Port.Info).When(singlePeer).Only("the endpoint of the node")
 
 	// peerKeepalive: the client has one for all.
 	peerKeepalive = table.Derived(func(w *table.Writer, _ string) bool {
@@ -931,10 +948,12 @@ func oneOf(prefix string, words ...string) table.Codec[string] {
 	for i, w := range words {
 		words[i] = prefix + w
 	}
-	return table.Codec[string]{Read: upper.Read, Write: table.Among(words...).Write}
+	known := table.Among(words...)
+	return table.Codec[string]{Read: upper.Read, Write: known.Write, Only: known.Only}
 }
 
 var snellVersion = table.Codec[int]{
+	Only: "1 to 5",
 	Read: table.Whole.Read,
 	Write: func(o *doc.Items, key string, v int) bool {
 		if v < 1 || v > 5 {
@@ -972,15 +991,16 @@ var snellMode = table.Custom([]string{"mode"},
 		}
 		w.Out.AddStr(key, w.Node.Snell.Obfs)
 		return true
-	}, f.Snell.Obfs.Info, f.Snell.ShadowTLS.Host.Info)
+	}, f.Snell.Obfs.Info, f.Snell.ShadowTLS.Host.Info).Only("http, tls")
 
 // serverIsName: a server name that is the server's own needs no key.
 var serverIsName = table.Derived(func(w *table.Writer, _ string) bool {
 	return w.Node.TLS.ServerName == w.Node.Server
-}, f.TLS.ServerName.Info)
+}, f.TLS.ServerName.Info).Only("the server's own name")
 
 // pem is a private key: the client wants PEM or the path of a file.
 var pem = table.Codec[string]{
+	Only: "PEM, also in base64",
 	Read: table.Text.Read,
 	Write: func(o *doc.Items, key, v string) bool {
 		if !strings.Contains(v, "PRIVATE KEY") {

@@ -144,7 +144,7 @@ var smux = in("smux",
 		table.KeyAs(f.Multiplex.BrutalUpMbps, mbps, "up"),
 		table.KeyAs(f.Multiplex.BrutalDownMbps, mbps, "down"),
 	),
-).When(sessionMux)
+).When(sessionMux).Only("smux, yamux and h2mux")
 
 // transport is how the stream is framed. The network stands first: the
 // conditions of the other rows read what it set.
@@ -173,6 +173,9 @@ func transport(networks ...string) []table.Row {
 			firstHeaders,
 		).When(httpHeader),
 		xhttpOpts,
+		table.Limited("websocket, httpupgrade, xhttp and http headers over tcp", f.Transport.Headers.Info),
+		table.Limited("http headers over tcp", f.Transport.Method.Info),
+		table.Limited("http and http headers over tcp", f.Transport.Hosts.Info),
 	)
 }
 

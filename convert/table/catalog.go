@@ -19,7 +19,9 @@ func (d *Dialect) ParseProfile() *Profile {
 		p.Types = append(p.Types, proto.Type)
 		read := d.lines(prog, proto.Type, nil)
 		for _, id := range read.ids() {
-			p.Fields = append(p.Fields, read.entry(d, id, proto.Type, "supported"))
+			e := read.entry(d, id, proto.Type, "supported")
+			e.Notes = "" // limits of values and versions are the writer's
+			p.Fields = append(p.Fields, e)
 		}
 		for _, key := range d.rawKeys(prog, d.Raw) {
 			p.RawOnly = append(p.RawOnly, Entry{Field: key, Protocol: proto.Type, Status: "raw_only", Source: d.Source})
@@ -54,7 +56,7 @@ func (d *Dialect) RenderProfile() *Profile {
 			}
 			e := Entry{Field: f.Path, Protocol: proto.Type, Status: "lossy", Source: d.Source}
 			switch {
-			case only && f.Usual() == field.Critical:
+			case only && (f.Usual() == field.Critical || written[id].skips):
 				e.Notes = "skip: only " + written[id].notes
 			case only:
 				e.Notes = "only " + written[id].notes
@@ -103,21 +105,56 @@ func (d *Dialect) lines(p *program, t sandrone.Type, into lines) lines {
 	if into == nil {
 		into = lines{field.Type.ID: new(Row)} // that there is a program says the type
 	}
+	restrict := make(map[field.ID]*step) // by rows that settle nothing themselves
 	for i := range p.rows {
 		s := &p.rows[i]
 		switch {
-		case s.kind == refuse:
+		case s.kind == refuse || s.kind == limited:
+			for _, f := range s.fields {
+				restrict[f.ID] = s
+			}
 		case s.prog != nil:
-			d.lines(s.prog, t, into)
+			inner := d.lines(s.prog, t, make(lines))
+			for id, row := range inner {
+				if s.notes != "" && row.notes == "" {
+					noted := *row
+					noted.notes = s.notes
+					row = &noted
+				}
+				into.add(id, row)
+			}
+		case s.kind == restKind:
+			row := s.Row
+			row.notes = "the family " + d.Family
+			for _, f := range s.fields {
+				into.add(f.ID, &row)
+			}
 		default:
 			for _, f := range s.fields {
-				if old := into[f.ID]; f.For.Has(t) && (old == nil || old.notes != "") {
-					into[f.ID] = &s.Row
+				if f.For.Has(t) {
+					into.add(f.ID, &s.Row)
 				}
 			}
 		}
 	}
+	for id, by := range restrict {
+		if row := into[id]; row != nil {
+			noted := *row
+			noted.skips = by.kind == refuse
+			if noted.notes == "" {
+				noted.notes = by.notes
+			}
+			into[id] = &noted
+		}
+	}
 	return into
+}
+
+// add keeps the row that carries the most of a leaf.
+func (l lines) add(id field.ID, row *Row) {
+	if old := l[id]; old == nil || old.notes != "" && row.notes == "" {
+		l[id] = row
+	}
 }
 
 func (l lines) ids() []field.ID {

@@ -16,6 +16,7 @@ import (
 type Codec[T any] struct {
 	Read  func(d doc.Items, i int) (T, bool)                 // false: not understood, the item goes to raw
 	Write func(o *doc.Items, key string, v T) (written bool) // false: not expressible, the field counts as lost
+	Only  string                                             // the values that Write takes, for the catalogue; empty: all
 }
 
 // Text is the codec of plain strings.
@@ -111,7 +112,14 @@ var Comma = Codec[[]string]{
 // first pair of a word is the one that is written. Other words are not
 // understood on read and not expressible on write.
 func Mapped(pairs ...[2]string) Codec[string] {
+	var ours []string
+	for _, p := range pairs {
+		if p[1] != "" && !slices.Contains(ours, p[1]) {
+			ours = append(ours, p[1])
+		}
+	}
 	return Codec[string]{
+		Only: strings.Join(ours, ", "),
 		Read: func(d doc.Items, i int) (string, bool) {
 			s, ok := d.Scalar(i)
 			if !ok || s == "" {
@@ -140,6 +148,7 @@ func Mapped(pairs ...[2]string) Codec[string] {
 // reads any text in lower case.
 func Among(words ...string) Codec[string] {
 	return Codec[string]{
+		Only: strings.Join(words, ", "),
 		Read: Lower.Read,
 		Write: func(o *doc.Items, key, v string) bool {
 			if !slices.Contains(words, v) {

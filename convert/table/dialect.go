@@ -179,7 +179,7 @@ func (d *Dialect) compile(rows []Row, fold func(string) string, write bool, v Ve
 		if row.kind == section || row.kind == each {
 			s.prog = d.compile(row.rows, fold, write, v)
 			for _, inner := range s.prog.rows {
-				if inner.kind != refuse {
+				if inner.kind != refuse && inner.kind != limited {
 					s.mask.AddAll(inner.mask)
 				}
 			}
@@ -196,10 +196,10 @@ func (d *Dialect) compile(rows []Row, fold func(string) string, write bool, v Ve
 			p.rest = true
 		}
 		if write {
-			if !within(v, row.since, row.until) || row.write == nil && row.kind != section && row.kind != each && row.kind != restKind || s.prog != nil && len(s.prog.rows) == 0 {
+			if !within(v, row.since, row.until) || row.write == nil && !row.kind.structural() || s.prog != nil && len(s.prog.rows) == 0 {
 				continue
 			}
-		} else if row.kind == refuse || row.kind == noted && row.read == nil || row.kind == plain && row.read == nil {
+		} else if row.kind == refuse || row.kind == limited || row.kind == noted && row.read == nil || row.kind == plain && row.read == nil {
 			continue
 		}
 		p.rows = append(p.rows, s)
@@ -224,6 +224,9 @@ func (d *Dialect) compile(rows []Row, fold func(string) string, write bool, v Ve
 	}
 	return p
 }
+
+// structural rows do their work without a writer of their own.
+func (k kind) structural() bool { return k == section || k == each || k == restKind || k == limited }
 
 // order puts rows without a key last, since they settle what others left.
 func (d *Dialect) order(a, b step) int {

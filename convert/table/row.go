@@ -51,6 +51,7 @@ type Row struct {
 	unless       string
 	rawAs        string // raw prefix of a section, if it is not its place
 	notes        string
+	skips        bool // for the catalogue: a value that the notes exclude leaves the node out
 	source       *sandrone.SourceRef
 }
 
@@ -64,6 +65,7 @@ const (
 	ignored       // a documented no-op
 	noted         // writes no key, but settles fields
 	refuse        // leaves the node out
+	limited       // says in the catalogue what conditions of other rows add up to
 	restKind      // takes what no row took
 )
 
@@ -73,7 +75,7 @@ func Key[T any](f field.Field[T], keys ...string) Row { return KeyAs(f, codecOf[
 
 // KeyAs is [Key] with the client's own spelling of the value.
 func KeyAs[T any](f field.Field[T], c Codec[T], keys ...string) Row {
-	row := Row{keys: keys, fields: []*field.Info{f.Info}}
+	row := Row{keys: keys, fields: []*field.Info{f.Info}, notes: c.Only}
 	if c.Read != nil {
 		row.read = func(r *Reader, i int) bool {
 			v, ok := c.Read(r.Doc, i)
@@ -202,12 +204,18 @@ func Ignore(keys ...string) Row { return Row{keys: keys, kind: ignored} }
 // Refuse leaves a node out when why returns a text: a short clause that says
 // what the client does not take, without any secret.
 func Refuse(f *field.Info, why func(n *sandrone.Node) string) Row {
-	return Row{kind: refuse, fields: []*field.Info{f}, write: func(w *Writer, _ string) bool {
+	return Row{kind: refuse, fields: []*field.Info{f}, notes: "what the client takes together", write: func(w *Writer, _ string) bool {
 		if clause := why(w.Node); clause != "" {
 			w.Refuse(f, clause)
 		}
 		return false
 	}}
+}
+
+// Limited notes in the catalogue that fields can be carried in some nodes only,
+// where that follows from the conditions of several rows.
+func Limited(values string, fields ...*field.Info) Row {
+	return Row{kind: limited, notes: values, fields: fields}
 }
 
 // When limits a row to nodes that meet the condition. On read a row whose
@@ -257,8 +265,9 @@ func (r Row) WriteOnly() Row { r.read = nil; return r }
 // Written keeps the row from reading and writes it under another key.
 func (r Row) Written(key string) Row { r.read, r.keys = nil, []string{key}; return r }
 
-// Only notes the values that the row can carry. The field then stands among
-// the supported and among the lossy ones of the catalogue.
+// Only notes the values that the row, or the rows of the object, can carry. The
+// fields then stand among the supported and among the lossy ones of the
+// catalogue. Codecs with a list of words note it themselves.
 func (r Row) Only(values string) Row { r.notes = values; return r }
 
 // Ref names the document that defines the row, where it is not the dialect's.

@@ -90,7 +90,7 @@ func Carried(t sandrone.Type, head ...Row) []Row {
 
 // Key32 is a WireGuard key: 32 bytes in standard base64. Clients refuse a whole
 // file for one that is not.
-var Key32 = Codec[string]{Read: Text.Read, Write: func(o *doc.Items, key, v string) bool {
+var Key32 = Codec[string]{Read: Text.Read, Only: "32 bytes in base64", Write: func(o *doc.Items, key, v string) bool {
 	b, err := base64.StdEncoding.DecodeString(v)
 	if err != nil || len(b) != 32 {
 		return false
@@ -100,7 +100,7 @@ var Key32 = Codec[string]{Read: Text.Read, Write: func(o *doc.Items, key, v stri
 }}
 
 // RealityKey is an X25519 public key in unpadded base64url, as REALITY has it.
-var RealityKey = Codec[string]{Read: Text.Read, Write: func(o *doc.Items, key, v string) bool {
+var RealityKey = Codec[string]{Read: Text.Read, Only: "32 bytes in base64url", Write: func(o *doc.Items, key, v string) bool {
 	b, err := base64.RawURLEncoding.DecodeString(v)
 	if err != nil || len(b) != 32 {
 		return false
@@ -111,7 +111,7 @@ var RealityKey = Codec[string]{Read: Text.Read, Write: func(o *doc.Items, key, v
 
 // HostKeys are SSH host keys, lines "algorithm base64" whose blob begins with
 // the algorithm's own name (RFC 4253 §6.6). Clients refuse what is no key.
-var HostKeys = Codec[[]string]{Read: Words.Read, Write: func(o *doc.Items, key string, v []string) bool {
+var HostKeys = Codec[[]string]{Read: Words.Read, Only: "SSH public keys", Write: func(o *doc.Items, key string, v []string) bool {
 	for _, line := range v {
 		if !isHostKey(line) {
 			return false
@@ -158,4 +158,4 @@ var SS2022 = Refuse(field.Password.Info, func(n *sandrone.Node) string {
 		return "this cipher takes one key"
 	}
 	return ""
-})
+}).Only("with 2022 ciphers keys of their length")

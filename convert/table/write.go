@@ -41,6 +41,7 @@ type Writer struct {
 	raw    []string
 	why    *field.Info
 	clause string
+	partly []*field.Info // written, but not whole
 	chains *chains
 	names  *names
 	second string // the name of the second document, once one is asked for
@@ -52,6 +53,9 @@ func (w *Writer) Refuse(f *field.Info, clause string) {
 		w.why, w.clause = f, clause
 	}
 }
+
+// Lose says that a field was written, but not all of it.
+func (w *Writer) Lose(f *field.Info) { w.partly = append(w.partly, f) }
 
 // Done settles fields besides those of the row that is writing.
 func (w *Writer) Done(fields ...*field.Info) {
@@ -161,7 +165,7 @@ func (d *Dialect) Render(nodes []sandrone.Node, o Options, clean func(string) st
 // node writes one node and appends its warnings. Afterwards w.why says whether
 // it must be left out.
 func (w *Writer) node(p *program, n *sandrone.Node, index int, warnings []sandrone.Warning) []sandrone.Warning {
-	w.Node, w.why, w.path = n, nil, w.d.Raw
+	w.Node, w.why, w.path, w.partly = n, nil, w.d.Raw, w.partly[:0]
 	w.done = field.SetOf(field.Type.Info) // the dialect has the protocol
 	w.has = field.Populated(n)
 	w.raw = w.raw[:0]
@@ -182,6 +186,9 @@ func (w *Writer) node(p *program, n *sandrone.Node, index int, warnings []sandro
 	}
 	if w.d.Lossless {
 		return warnings
+	}
+	for _, f := range w.partly {
+		warnings = append(warnings, w.o.lossy(n, index, f.Path))
 	}
 	if lost := w.has.And(p.applicable).Minus(w.done); !lost.IsEmpty() {
 		warnings = w.loss(lost.Minus(field.Inert(n)), index, warnings)
@@ -236,6 +243,7 @@ func (w *Writer) write(p *program) {
 			w.peers(s)
 		case restKind:
 			w.rest(s)
+		case limited: // a word for the catalogue
 		default:
 			if s.write(w, s.key()) {
 				w.done.AddAll(s.mask)
