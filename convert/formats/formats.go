@@ -8,7 +8,11 @@ import (
 	"github.com/sandrone-gateway/sandrone/convert"
 	"github.com/sandrone-gateway/sandrone/convert/jsonnodes"
 	"github.com/sandrone-gateway/sandrone/convert/mihomo"
+	"github.com/sandrone-gateway/sandrone/convert/shadowrocket"
+	"github.com/sandrone-gateway/sandrone/convert/shadowrocket"
 	"github.com/sandrone-gateway/sandrone/convert/singbox"
+	"github.com/sandrone-gateway/sandrone/convert/sip008"
+	"github.com/sandrone-gateway/sandrone/convert/sip008"
 	"github.com/sandrone-gateway/sandrone/convert/uri"
 )
 
@@ -16,7 +20,7 @@ import (
 // and must not be changed. Detection asks the parsers in this order.
 var Registry = sync.OnceValue(func() *convert.Registry {
 	return convert.NewRegistry(
-		[]convert.Parser{singbox.Parser, jsonnodes.Parser, mihomo.Parser, mihomo.Stash, uri.Parser, uri.ListParser, uri.Base64Parser, uri.SSDParser},
-		[]convert.Renderer{jsonnodes.Renderer, mihomo.Renderer, singbox.Renderer, uri.ListRenderer, uri.Base64Renderer},
+		[]convert.Parser{sip008.Parser, singbox.Parser, jsonnodes.Parser, mihomo.Parser, mihomo.Stash, uri.Parser, uri.ListParser, uri.Base64Parser, uri.SSDParser},
+		[]convert.Renderer{jsonnodes.Renderer, mihomo.Renderer, singbox.Renderer, shadowrocket.Renderer, uri.ListRenderer, uri.Base64Renderer, sip008.Renderer},
 	)
 })
