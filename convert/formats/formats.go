@@ -9,9 +9,7 @@ import (
 	"github.com/sandrone-gateway/sandrone/convert/jsonnodes"
 	"github.com/sandrone-gateway/sandrone/convert/mihomo"
 	"github.com/sandrone-gateway/sandrone/convert/shadowrocket"
-	"github.com/sandrone-gateway/sandrone/convert/shadowrocket"
 	"github.com/sandrone-gateway/sandrone/convert/singbox"
-	"github.com/sandrone-gateway/sandrone/convert/sip008"
 	"github.com/sandrone-gateway/sandrone/convert/sip008"
 	"github.com/sandrone-gateway/sandrone/convert/uri"
 )

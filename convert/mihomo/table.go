@@ -410,7 +410,7 @@ var snell = rows(
 		table.KeyAs(f.Snell.ShadowTLS.PrivateKey, certificate, "private-key").When(shadowTLS),
 		flag(f.Snell.ShadowTLS.Insecure, "skip-cert-verify").When(shadowTLS),
 	),
-	udp, dial("tfo"),
+	udp, table.Limited("off, or on from version 3", f.Dialer.UDPRelay.Info), dial("tfo"),
 )
 
 var anytls = rows(
