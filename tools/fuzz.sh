@@ -13,7 +13,8 @@ export GO=${GO:-go} FUZZTIME=${1:-20s}
 jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 
 # go test -list prints the names of a package's targets and then its "ok" line.
-targets=$("$GO" test -list '^Fuzz' ./... | awk '/^Fuzz/ {names[n++] = $1} /^ok/ {for (i = 0; i < n; i++) print $2, names[i]} /^(ok|\?)/ {n = 0}')
+list=$("$GO" test -list '^Fuzz' ./...) || { echo "$list"; exit 1; }
+targets=$(awk '/^Fuzz/ {names[n++] = $1} /^ok/ {for (i = 0; i < n; i++) print $2, names[i]} /^(ok|\?)/ {n = 0}' <<<"$list")
 [ -n "$targets" ] || { echo "fuzz: no target found" >&2; exit 1; }
 
 fuzz() { # package target
