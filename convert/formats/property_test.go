@@ -59,7 +59,7 @@ func at(v any, path string) any {
 
 // eachCase renders generated nodes of every type to every target.
 func eachCase(t *testing.T, f func(t *testing.T, r *convert.Renderer, n sandrone.Node, out convert.Rendered)) {
-	const nodes = 600
+	const nodes = 60
 	for _, r := range formats.Registry().Renderers() {
 		profile := r.Profile()
 		r.Profile = func() *table.Profile { return profile }
