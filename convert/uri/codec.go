@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/sandrone-gateway/sandrone"
@@ -322,7 +323,8 @@ var ech = table.Custom([]string{"ech"},
 			return false
 		}
 		return true
-	}, f.TLS.ECHEnabled.Info, f.TLS.ECHConfig.Info, f.TLS.ECHQueryServerName.Info, f.TLS.ECHDNS.Info)
+	}, f.TLS.ECHEnabled.Info, f.TLS.ECHConfig.Info, f.TLS.ECHQueryServerName.Info, f.TLS.ECHDNS.Info).
+	Only("a configuration, or a resolver with or without a name")
 
 // transportType is the word for the framing. Plain TCP, which is also what a
 // silent link means, is no transport.
@@ -596,7 +598,7 @@ var (
 		},
 		func(w *table.Writer, key string) bool {
 			t := w.Node.Transport
-			if t.EarlyDataHeaderName != value.EarlyDataHeader || t.MaxEarlyData == 0 {
+			if !ws(w.Node) || t.EarlyDataHeaderName != value.EarlyDataHeader || t.MaxEarlyData == 0 {
 				w.Out.AddStr(key, t.EarlyDataHeaderName)
 			}
 			return true
@@ -775,7 +777,7 @@ var plugin = table.Custom([]string{"plugin"},
 		}
 		w.Out.AddStr(key, pluginName(n.Plugin)+text)
 		return true
-	}, f.Plugin.Info, f.PluginOptions.Info)
+	}, f.Plugin.Info, f.PluginOptions.Info).Only("with options that SIP003 text can say, which has no headers")
 
 // pluginOptions stand beside a plugin that has none of its own. Without one
 // they mean nothing.
@@ -1061,6 +1063,19 @@ var portSpec = []table.Row{
 
 // ShadowsocksR, WireGuard, Snell, mieru, SOCKS, HTTP, naive.
 
+// noSpace is text whose white space readers take out, so that it cannot be
+// written with any.
+var noSpace = table.Codec[string]{
+	Read: table.Text.Read,
+	Write: func(o *doc.Items, key, v string) bool {
+		if strings.ContainsFunc(v, unicode.IsSpace) {
+			return false
+		}
+		o.AddStr(key, v)
+		return true
+	},
+}
+
 // zero takes a parameter that says nothing when it is 0.
 func zero(param string) table.Row {
 	return table.Custom([]string{param}, func(r *table.Reader, i int) bool {
@@ -1122,6 +1137,22 @@ var amnezia = func() []table.Row {
 	}, f.WireGuard.Amnezia.Info).Only(strings.Join(amneziaKeys, " ")))
 }()
 
+// tuicToken is the token of version 4. One with a colon would be taken for the
+// user id and password of version 5.
+var tuicToken = table.Custom([]string{"@token", "token"},
+	func(r *table.Reader, i int) bool {
+		s, ok := r.Doc.Scalar(i)
+		r.Node.Token = s
+		return ok
+	},
+	func(w *table.Writer, key string) bool {
+		if strings.Contains(w.Node.Token, ":") {
+			key = "token"
+		}
+		w.Out.AddStr(key, w.Node.Token)
+		return true
+	}, f.Token.Info)
+
 func peerOf(n *sandrone.Node) *sandrone.WireGuardPeer {
 	if n.WireGuard == nil || len(n.WireGuard.Peers) != 1 {
 		return nil
@@ -1142,8 +1173,8 @@ var samePeer = table.Derived(func(w *table.Writer, _ string) bool {
 	return p != nil && (p.Server == "" || p.Server == w.Node.Server) && (p.Port == 0 || p.Port == w.Node.Port)
 }, f.Peer.Server.Info, f.Peer.Port.Info)
 
-// peerKeepalive has no parameter of its own; the interface's serves where it
-// is free.
+// peerKeepalive has no parameter of its own. The interface's does the same for
+// a node of one peer, so it serves where it is free.
 var peerKeepalive = table.Derived(func(w *table.Writer, _ string) bool {
 	p := peerOf(w.Node)
 	if p == nil {
@@ -1154,7 +1185,7 @@ var peerKeepalive = table.Derived(func(w *table.Writer, _ string) bool {
 	}
 	w.Out.AddInt("keepalive", p.PersistentKeepalive)
 	return true
-}, f.Peer.PersistentKeepalive.Info)
+}, f.Peer.PersistentKeepalive.Info).Only("where the interface has none or the same")
 
 // sameReserved are the interface's bytes, which the one peer repeats.
 var sameReserved = table.Derived(func(w *table.Writer, _ string) bool {
@@ -1217,17 +1248,24 @@ var portOrRange = table.Custom([]string{"port"},
 // profile is the name of a mieru node without the end that every reader puts
 // there.
 var profile = table.Custom([]string{"profile"}, nil, func(w *table.Writer, key string) bool {
-	name, n := w.Name, w.Node
-	if m := n.Mieru; m != nil {
-		port := m.PortRange
-		if port == "" {
-			port = strconv.Itoa(int(n.Port))
-		}
-		name = strings.TrimSuffix(name, ":"+port+"/"+m.Transport)
-	}
+	name := strings.TrimSuffix(w.Name, mieruSuffix(w.Node))
 	w.Out.AddStr(key, name)
 	return true
 }, f.Name.Info).Always()
+
+// mieruSuffix is what readers of a mieru link add to its name, since a link may
+// hold several nodes.
+func mieruSuffix(n *sandrone.Node) string {
+	m := n.Mieru
+	if m == nil {
+		m = new(sandrone.MieruOptions)
+	}
+	port := m.PortRange
+	if port == "" {
+		port = strconv.Itoa(int(n.Port))
+	}
+	return ":" + port + "/" + m.Transport
+}
 
 // schemeTLS tells TLS by the scheme.
 func schemeTLS(plain, secure string) table.Row {

@@ -11,10 +11,12 @@ package uri
 
 import (
 	"encoding/base64"
+	"strings"
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert"
 	"github.com/sandrone-gateway/sandrone/convert/doc"
+	"github.com/sandrone-gateway/sandrone/convert/field"
 	"github.com/sandrone-gateway/sandrone/convert/table"
 )
 
@@ -106,6 +108,15 @@ func renderList(nodes []sandrone.Node, o convert.RenderOptions) convert.Rendered
 		}
 		body = p.link(body, out)
 	})
+	for i := range nodes {
+		if n := &nodes[i]; n.Type == sandrone.Mieru && res.Names[i] != "" && !strings.HasSuffix(n.Name, mieruSuffix(n)) {
+			res.Names[i] += mieruSuffix(n)
+			res.Warnings = append(res.Warnings, sandrone.Warning{
+				Code: sandrone.WarnNodeRenamed, Message: "readers of its link add port and protocol to the name",
+				Node: n.Name, NodeIndex: &i, Field: field.Name.Path, Target: o.Target,
+			})
+		}
+	}
 	return convert.Rendered{Body: body, Names: res.Names, Count: res.Count, Warnings: res.Warnings}
 }
 
