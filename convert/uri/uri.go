@@ -30,6 +30,7 @@ var Parser = convert.Parser{
 	Explicit: true,
 	Parse:    parseOne,
 	Profile:  dialect.ParseProfile,
+	Sources:  dialect.Sources,
 }
 
 // ListParser reads a list of links, one a line.
@@ -40,6 +41,7 @@ var ListParser = convert.Parser{
 	Detect:   detect,
 	Parse:    parseList,
 	Profile:  dialect.ParseProfile,
+	Sources:  dialect.Sources,
 }
 
 // Base64Parser is [ListParser] under the name of its usual envelope.
@@ -51,6 +53,7 @@ var Base64Parser = convert.Parser{
 	Explicit: true,
 	Parse:    parseList,
 	Profile:  dialect.ParseProfile,
+	Sources:  dialect.Sources,
 }
 
 // SSDParser reads an ssd:// link, which holds several Shadowsocks nodes. The
@@ -63,6 +66,7 @@ var SSDParser = convert.Parser{
 	Explicit: true,
 	Parse:    parseSSD,
 	Profile:  ssdProfile,
+	Sources:  dialect.Sources,
 }
 
 // ListRenderer writes one link a line, without a line break at the end.
