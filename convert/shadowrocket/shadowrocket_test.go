@@ -438,27 +438,6 @@ func TestTheSameNodesGiveTheSameBytes(t *testing.T) {
 	}
 }
 
-// TestTheCatalogueSaysWhatIsLost holds every warning against the catalogue.
-func TestTheCatalogueSaysWhatIsLost(t *testing.T) {
-	lossy := map[string]bool{}
-	for _, e := range shadowrocket.Renderer.Profile().Lossy {
-		lossy[string(e.Protocol)+" "+e.Field] = true
-	}
-	rng := nodetest.Rand(5)
-	for _, typ := range shadowrocket.Renderer.Profile().Types {
-		for range 300 {
-			for _, w := range render(nodetest.Node(rng, typ)).Warnings {
-				free := w.Code == sandrone.WarnNodeRenamed || w.Field == "dialer.proxy"
-				// Free text that the syntax has no form for is not a limit of a field.
-				free = free || w.Code == sandrone.WarnNodeSkipped && slices.Contains([]string{"name", "server", "username", "password", "cipher", "uuid", "transport.path", "hysteria.auth_str", "hysteria.obfs_password"}, w.Field)
-				if !free && !lossy[string(typ)+" "+w.Field] {
-					t.Errorf("%s: %s of %s, which the catalogue does not list", typ, w.Code, w.Field)
-				}
-			}
-		}
-	}
-}
-
 func BenchmarkRender(b *testing.B) {
 	nodes := make([]sandrone.Node, 10_000)
 	for i := range nodes {

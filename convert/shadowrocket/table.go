@@ -38,7 +38,7 @@ var rows = table.Group
 // key is a text under a key; text that the line has no form for is lost.
 func key(field f.Field[string], name string) table.Row { return table.KeyAs(field, word, name) }
 
-var word = table.Codec[string]{Write: func(o *doc.Items, key, v string) bool {
+var word = table.Codec[string]{Only: "text without commas and quotes", Write: func(o *doc.Items, key, v string) bool {
 	if !line.Fits(v) {
 		return false
 	}
@@ -47,7 +47,7 @@ var word = table.Codec[string]{Write: func(o *doc.Items, key, v string) bool {
 }}
 
 // place is a text that stands without a key.
-var place = table.Codec[string]{Write: func(o *doc.Items, key, v string) bool {
+var place = table.Codec[string]{Only: "text without commas, quotes and equals signs", Write: func(o *doc.Items, key, v string) bool {
 	if !line.FitsPlace(v) {
 		return false
 	}
@@ -86,7 +86,7 @@ func one(field f.Field[bool], name string) table.Row {
 }
 
 // oneName is a list with one element: a comma would end the value.
-var oneName = table.Codec[[]string]{Write: func(o *doc.Items, key string, v []string) bool {
+var oneName = table.Codec[[]string]{Only: "one protocol", Write: func(o *doc.Items, key string, v []string) bool {
 	return len(v) == 1 && word.Write(o, key, v[0])
 }}
 
@@ -94,7 +94,7 @@ var (
 	tlsOn      = table.KeyAs(f.TLS.Enabled, table.Flag, "tls")
 	tlsAlways  = table.Implied(f.TLS.Enabled, true)
 	peer       = key(f.TLS.ServerName, "peer")
-	alpn       = table.KeyAs(f.TLS.ALPN, oneName, "alpn").Only("one protocol")
+	alpn       = table.KeyAs(f.TLS.ALPN, oneName, "alpn")
 	tfo        = one(f.Dialer.TFO, "tfo")
 	password   = key(f.Password, "password")
 	uuid       = key(f.UUID, "password")
@@ -239,7 +239,7 @@ var wireguard = rows(
 		p := w.Node.WireGuard.Peers[0]
 		return p.Server == w.Node.Server && p.Port == w.Node.Port
 	}, f.Peer.Server.Info, f.Peer.Port.Info).Only("the node's own"),
-	table.KeyAs(f.WireGuard.Address, oneAddress, "ip").Only("one address"),
+	table.KeyAs(f.WireGuard.Address, oneAddress, "ip"),
 	table.Key(f.WireGuard.MTU, "mtu"),
 	table.KeyAs(f.Peer.Reserved, slashed, "reserved"),
 	table.Derived(func(w *table.Writer, _ string) bool { return len(w.Node.WireGuard.Peers) == 1 }, f.WireGuard.Reserved.Info),
@@ -249,7 +249,7 @@ var wireguard = rows(
 )
 
 // oneAddress is the address of the interface without its prefix length.
-var oneAddress = table.Codec[[]string]{Write: func(o *doc.Items, key string, v []string) bool {
+var oneAddress = table.Codec[[]string]{Only: "one address", Write: func(o *doc.Items, key string, v []string) bool {
 	if len(v) != 1 {
 		return false
 	}

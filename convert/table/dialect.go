@@ -84,6 +84,7 @@ type program struct {
 	alsoRaw    string
 	rest       bool // unknown keys go to opaque
 	applicable field.Set
+	written    field.Set // leaves that a row writes in some node
 	sections   map[string]bool
 	raws       []string // write: prefixes of the raw keys that are the dialect's own
 }
@@ -158,12 +159,26 @@ func (d *Dialect) program(t sandrone.Type, write bool, v Version) *program {
 			p.raws = append(p.raws, p.also.raws...)
 			p.alsoRaw = proto.AlsoRaw
 		}
+		p.written = p.settles()
+		if p.also != nil {
+			p.written.AddAll(p.also.settles())
+		}
 	}
 	if d.programs == nil {
 		d.programs = make(map[programKey]*program)
 	}
 	d.programs[key] = p
 	return p
+}
+
+// settles returns the leaves that the rows can settle.
+func (p *program) settles() (all field.Set) {
+	for i := range p.rows {
+		if k := p.rows[i].kind; k != refuse && k != limited {
+			all.AddAll(p.rows[i].mask)
+		}
+	}
+	return all
 }
 
 func (d *Dialect) compile(rows []Row, fold func(string) string, write bool, v Version) *program {
@@ -178,11 +193,7 @@ func (d *Dialect) compile(rows []Row, fold func(string) string, write bool, v Ve
 		}
 		if row.kind == section || row.kind == each {
 			s.prog = d.compile(row.rows, fold, write, v)
-			for _, inner := range s.prog.rows {
-				if inner.kind != refuse && inner.kind != limited {
-					s.mask.AddAll(inner.mask)
-				}
-			}
+			s.mask = s.prog.settles()
 			if p.sections == nil {
 				p.sections = make(map[string]bool)
 			}

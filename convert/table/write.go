@@ -191,7 +191,7 @@ func (w *Writer) node(p *program, n *sandrone.Node, index int, warnings []sandro
 		warnings = append(warnings, w.o.lossy(n, index, f.Path))
 	}
 	if lost := w.has.And(p.applicable).Minus(w.done); !lost.IsEmpty() {
-		warnings = w.loss(lost.Minus(field.Inert(n)), index, warnings)
+		warnings = w.loss(p, lost.Minus(field.Inert(n)), index, warnings)
 	}
 	if len(n.Raw) > 0 && w.why == nil {
 		warnings = w.lostRaw(p, index, warnings)
@@ -382,12 +382,12 @@ func (w *Writer) linkRaw(key, full string) {
 
 // loss turns the leaves that no row settled into warnings, or into a refusal
 // when one of them is critical.
-func (w *Writer) loss(lost field.Set, index int, warnings []sandrone.Warning) []sandrone.Warning {
+func (w *Writer) loss(p *program, lost field.Set, index int, warnings []sandrone.Warning) []sandrone.Warning {
 	lost.Each(func(id field.ID) bool {
 		f := field.ByID(id)
 		switch f.Class(w.Node) {
 		case field.Critical:
-			w.Refuse(f, show(f, w.Node))
+			w.Refuse(f, show(f, w.Node, p.written.Has(id)))
 			return false
 		case field.Tuning:
 			warnings = append(warnings, w.o.lossy(w.Node, index, f.Path))
@@ -397,8 +397,9 @@ func (w *Writer) loss(lost field.Set, index int, warnings []sandrone.Warning) []
 	return warnings
 }
 
-// show returns the value of f where it is a plain word, else a fixed clause.
-func show(f *field.Info, n *sandrone.Node) string {
+// show returns the value of f where it is a plain word, else a fixed clause,
+// which differs for a field that the target knows.
+func show(f *field.Info, n *sandrone.Node, known bool) string {
 	if f.Shown {
 		switch f := f.Typed().(type) {
 		case field.Field[string]:
@@ -410,6 +411,9 @@ func show(f *field.Info, n *sandrone.Node) string {
 				return fmt.Sprint(*p)
 			}
 		}
+	}
+	if known {
+		return "it has no form for this value"
 	}
 	return "it has no such option"
 }
