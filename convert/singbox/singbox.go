@@ -57,6 +57,9 @@ type reader struct {
 	count  int               // entries seen
 }
 
+// bytesANode is about what a node takes in a file that is written in lines.
+const bytesANode = 360
+
 func parse(text string) (convert.Batch, error) {
 	r := &reader{Reader: dialect.NewReader()}
 	each := func(f func(key string, entry doc.Items) error) error {
@@ -78,6 +81,7 @@ func parse(text string) (convert.Batch, error) {
 			return r.Batch, convert.ParseError(err)
 		}
 	}
+	r.Nodes = make([]sandrone.Node, 0, min(1+len(text)/bytesANode, convert.MaxNodes))
 	if err := each(r.entry); err != nil {
 		return r.Batch, convert.ParseError(err)
 	}

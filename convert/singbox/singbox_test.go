@@ -11,9 +11,9 @@ import (
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert"
-	"github.com/sandrone-gateway/sandrone/convert/nodetest"
 	"github.com/sandrone-gateway/sandrone/convert/singbox"
 	"github.com/sandrone-gateway/sandrone/convert/table"
+	"github.com/sandrone-gateway/sandrone/tools/gensub/synth"
 )
 
 const ss = `{"type":"shadowsocks","tag":"a","server":"a.example.com","server_port":8388,"method":"aes-128-gcm","password":"x"}`
@@ -221,23 +221,37 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func BenchmarkRender(b *testing.B) {
-	nodes := nodetest.All(nodetest.Rand(1), 350)
-	for b.Loop() {
-		singbox.Renderer.Render(nodes, convert.RenderOptions{Target: "sing-box-outbounds"})
+// subscription is a document of 10,000 ordinary nodes.
+func subscription(b *testing.B) string {
+	nodes, err := synth.Build(synth.Options{Nodes: 10_000, Seed: 1})
+	if err != nil {
+		b.Fatal(err)
 	}
+	text, _, err := synth.Render(nodes, synth.SingBox, synth.Layout{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return string(text)
 }
 
 func BenchmarkParse(b *testing.B) {
-	nodes := nodetest.All(nodetest.Rand(1), 350)
-	out := singbox.Renderer.Render(nodes, convert.RenderOptions{Target: "sing-box-outbounds"})
-	text := string(out.Body)
+	text := subscription(b)
 	b.SetBytes(int64(len(text)))
-	b.ReportMetric(float64(out.Count), "nodes")
 	for b.Loop() {
 		if _, err := singbox.Parser.Parse(text); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func BenchmarkRender(b *testing.B) {
+	batch, err := singbox.Parser.Parse(subscription(b))
+	if err != nil {
+		b.Fatal(err)
+	}
+	convert.Normalise(batch.Nodes)
+	for b.Loop() {
+		singbox.Renderer.Render(batch.Nodes, convert.RenderOptions{Target: "sing-box-outbounds"})
 	}
 }
 
