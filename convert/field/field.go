@@ -51,6 +51,12 @@ func (s Set) Minus(t Set) Set {
 // IsEmpty reports whether s has no member.
 func (s Set) IsEmpty() bool { return s == Set{} }
 
+// Meets reports whether s and t have a member in common. It is asked for every
+// row of every node, hence without copies.
+func (s *Set) Meets(t *Set) bool {
+	return s[0]&t[0]|s[1]&t[1]|s[2]&t[2]|s[3]&t[3]|s[4]&t[4]|s[5]&t[5] != 0
+}
+
 // Each calls f for every member in contract order until f returns false.
 func (s Set) Each(f func(ID) bool) {
 	for i, w := range s {
@@ -112,15 +118,29 @@ func (f *Info) Typed() any { return f.typed }
 // Field is a leaf of type T.
 type Field[T any] struct {
 	*Info
-	at func(n *sandrone.Node, make bool) *T
+	at func(*sandrone.Node, access) *T
 }
+
+// access is what may be done on the way to a leaf.
+type access uint8
+
+const (
+	look   access = iota // nothing: absent parents stay absent
+	create               // absent parents are made
+	own                  // the same, and parents that exist are copied first
+)
 
 // At returns the place of the leaf in n, or nil when a parent object is
 // absent. It never creates anything.
-func (f Field[T]) At(n *sandrone.Node) *T { return f.at(n, false) }
+func (f Field[T]) At(n *sandrone.Node) *T { return f.at(n, look) }
 
 // Make returns the place of the leaf in n and creates the parents it needs.
-func (f Field[T]) Make(n *sandrone.Node) *T { return f.at(n, true) }
+func (f Field[T]) Make(n *sandrone.Node) *T { return f.at(n, create) }
+
+// Own is [Field.Make] for a node that shares its objects with another one:
+// the parents are copied, so that a write changes n alone. A list or a map at
+// the place itself is still shared and must be replaced as a whole.
+func (f Field[T]) Own(n *sandrone.Node) *T { return f.at(n, own) }
 
 // TypeSet is a set of protocols.
 type TypeSet uint32
@@ -165,6 +185,7 @@ func Applicable(t sandrone.Type) Set {
 var (
 	idOf     = index()
 	registry [len(paths)]*Info
+	objects  = make(map[string]func(*sandrone.Node)) // path -> what removes it
 )
 
 func index() map[string]ID {
@@ -193,7 +214,7 @@ func only(types ...sandrone.Type) option {
 	return func(f *Info) { f.For = TypesOf(types...) }
 }
 
-func declare[T any](path string, of TypeSet, at func(*sandrone.Node, bool) *T, options []option) Field[T] {
+func declare[T any](path string, of TypeSet, at func(*sandrone.Node, access) *T, options []option) Field[T] {
 	id, ok := idOf[path]
 	if !ok {
 		panic("field: the node model has no leaf " + path)
@@ -211,44 +232,54 @@ func declare[T any](path string, of TypeSet, at func(*sandrone.Node, bool) *T, o
 type object[P any] struct {
 	path string
 	of   TypeSet
-	at   func(n *sandrone.Node, make bool) *P
+	at   func(*sandrone.Node, access) *P
 }
 
 // top declares a leaf of the node itself.
 func top[T any](path string, of TypeSet, at func(*sandrone.Node) *T, options ...option) Field[T] {
-	return declare(path, of, func(n *sandrone.Node, _ bool) *T { return at(n) }, options)
+	return declare(path, of, func(n *sandrone.Node, _ access) *T { return at(n) }, options)
 }
 
 // child declares an object that hangs at a pointer of the node.
 func child[P any](path string, of TypeSet, at func(*sandrone.Node) **P) object[P] {
-	return object[P]{path, of, func(n *sandrone.Node, make bool) *P {
-		p := at(n)
-		if *p == nil && make {
-			*p = new(P)
-		}
-		return *p
+	objects[path] = func(n *sandrone.Node) { *at(n) = nil }
+	return object[P]{path, of, func(n *sandrone.Node, how access) *P {
+		return reach(at(n), how)
 	}}
+}
+
+// reach returns the object that hangs at p.
+func reach[P any](p **P, how access) *P {
+	switch {
+	case *p == nil && how != look:
+		*p = new(P)
+	case *p != nil && how == own:
+		copied := **p
+		*p = &copied
+	}
+	return *p
 }
 
 // sub declares an object that hangs at a pointer of another object.
 func sub[P, Q any](o object[P], name string, at func(*P) **Q) object[Q] {
-	return object[Q]{o.path + "." + name, o.of, func(n *sandrone.Node, make bool) *Q {
-		parent := o.at(n, make)
+	objects[o.path+"."+name] = func(n *sandrone.Node) {
+		if parent := o.at(n, look); parent != nil && *at(parent) != nil {
+			*at(o.at(n, own)) = nil
+		}
+	}
+	return object[Q]{o.path + "." + name, o.of, func(n *sandrone.Node, how access) *Q {
+		parent := o.at(n, how)
 		if parent == nil {
 			return nil
 		}
-		p := at(parent)
-		if *p == nil && make {
-			*p = new(Q)
-		}
-		return *p
+		return reach(at(parent), how)
 	}}
 }
 
 // leaf declares a leaf of an object.
 func leaf[P, T any](o object[P], name string, at func(*P) *T, options ...option) Field[T] {
-	return declare(o.path+"."+name, o.of, func(n *sandrone.Node, make bool) *T {
-		if p := o.at(n, make); p != nil {
+	return declare(o.path+"."+name, o.of, func(n *sandrone.Node, how access) *T {
+		if p := o.at(n, how); p != nil {
 			return at(p)
 		}
 		return nil

@@ -2,6 +2,7 @@ package field
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/sandrone-gateway/sandrone"
 )
@@ -544,16 +545,18 @@ var WireGuard = struct {
 
 // peerObject is the last peer of the list. A reader appends a peer and fills
 // it; a writer shows a row one peer at a time by cutting the list after it.
-var peerObject = object[sandrone.WireGuardPeer]{"wireguard.peers", TypesOf(sandrone.WireGuard), func(n *node, make bool) *sandrone.WireGuardPeer {
-	w := wireguardObject.at(n, make)
+var peerObject = object[sandrone.WireGuardPeer]{"wireguard.peers", TypesOf(sandrone.WireGuard), func(n *node, how access) *sandrone.WireGuardPeer {
+	w := wireguardObject.at(n, how)
 	if w == nil {
 		return nil
 	}
 	if len(w.Peers) == 0 {
-		if !make {
+		if how == look {
 			return nil
 		}
 		w.Peers = append(w.Peers, sandrone.WireGuardPeer{})
+	} else if how == own {
+		w.Peers = slices.Clone(w.Peers)
 	}
 	return &w.Peers[len(w.Peers)-1]
 }}
