@@ -19,11 +19,17 @@ func main() { os.Exit(run()) }
 
 // run runs the command line of the process and returns its exit code.
 func run() int {
-	// The first signal ends the work in good order. After it the handler is
-	// gone, so that a second one ends the process at once.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop)
+	// The first signal ends the work in good order. Before that begins the
+	// handler is gone, so that a second one ends the process at once.
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		signal.Stop(signals)
+		cancel()
+	}()
 
 	p := program{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
 	if err := p.root().ExecuteContext(ctx); err != nil {
