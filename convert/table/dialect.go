@@ -92,8 +92,9 @@ type program struct {
 // step is one compiled row.
 type step struct {
 	Row
-	mask field.Set // fields that the row settles
-	prog *program  // of a section
+	mask  field.Set // fields that the row settles
+	eager bool      // the row has its turn even where the node carries none of them
+	prog  *program  // of a section
 }
 
 // rawPath is the raw prefix of a section that stands in one with prefix outer.
@@ -139,6 +140,27 @@ func within(v, since, until Version) bool {
 		return true
 	}
 	return (since.IsZero() || v.Compare(since) >= 0) && (until.IsZero() || v.Compare(until) < 0)
+}
+
+// programs are the programs of one call, so that most nodes need no lock.
+type programs struct {
+	d     *Dialect
+	write bool
+	v     Version
+	known map[sandrone.Type]*program
+}
+
+func (d *Dialect) programsOf(write bool, v Version) *programs {
+	return &programs{d: d, write: write, v: v, known: make(map[sandrone.Type]*program)}
+}
+
+func (s *programs) of(t sandrone.Type) *program {
+	p, ok := s.known[t]
+	if !ok {
+		p = s.d.program(t, s.write, s.v)
+		s.known[t] = p
+	}
+	return p
 }
 
 // program returns the compiled protocol, or nil when the dialect lacks it.
@@ -206,6 +228,7 @@ func (d *Dialect) compile(rows []Row, fold func(string) string, write bool, v Ve
 		if row.kind == restKind {
 			p.rest = true
 		}
+		s.eager = row.always || row.kept != nil || row.kind == refuse
 		if write {
 			if !within(v, row.since, row.until) || row.write == nil && !row.kind.structural() || s.prog != nil && len(s.prog.rows) == 0 {
 				continue

@@ -8,21 +8,27 @@ import (
 
 // names hands out the names of a document, each once.
 type names struct {
-	wanted map[string]int  // names of the batch, with how many nodes want them
-	taken  map[string]bool // names given out
-	next   map[string]int  // where the search for a free suffix goes on
-	clean  func(string) string
+	state map[string]nameState
+	next  map[string]int // where the search for a free suffix goes on
+	clean func(string) string
 }
+
+type nameState uint8
+
+const (
+	wanted nameState = 1 << iota // a node of the batch has it
+	taken                        // it is given out
+)
 
 // reserve notes the names of a batch, so that a name that is made up never
 // takes one that a later node brings. Nodes do not get the client's own names.
 func reserve(nodes []sandrone.Node, clean func(string) string, own []string) *names {
-	s := &names{wanted: make(map[string]int, len(nodes)), taken: make(map[string]bool, len(nodes)), clean: clean}
+	s := &names{state: make(map[string]nameState, len(nodes)+len(own)), clean: clean}
 	for _, name := range own {
-		s.taken[name] = true
+		s.state[name] = taken
 	}
 	for i := range nodes {
-		s.wanted[s.fit(nodes[i].Name)]++
+		s.state[s.fit(nodes[i].Name)] |= wanted
 	}
 	return s
 }
@@ -38,12 +44,12 @@ func (s *names) fit(name string) string {
 // number behind it.
 func (s *names) claim(name string) string {
 	final := s.fit(name)
-	if s.taken[final] {
+	if s.state[final]&taken != 0 {
 		base := final
 		k := max(s.next[base], 2)
 		for ; ; k++ {
 			final = base + " " + strconv.Itoa(k)
-			if !s.taken[final] && s.wanted[final] == 0 {
+			if s.state[final] == 0 {
 				break
 			}
 		}
@@ -52,7 +58,7 @@ func (s *names) claim(name string) string {
 		}
 		s.next[base] = k
 	}
-	s.taken[final] = true
+	s.state[final] |= taken
 	return final
 }
 
@@ -60,12 +66,12 @@ func (s *names) claim(name string) string {
 func (s *names) invent(name string) string {
 	base := s.fit(name)
 	final := base
-	for k := 2; s.taken[final] || s.wanted[final] > 0; k++ {
+	for k := 2; s.state[final] != 0; k++ {
 		final = base + " " + strconv.Itoa(k)
 	}
-	s.taken[final] = true
+	s.state[final] |= taken
 	return final
 }
 
 // release gives a name back that turned out not to be written.
-func (s *names) release(final string) { delete(s.taken, final) }
+func (s *names) release(final string) { s.state[final] &^= taken }

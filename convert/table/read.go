@@ -16,14 +16,15 @@ type Reader struct {
 	Doc  doc.Items      // its document
 	Line int            // of the entry in the source, 1-based; 0 when it has none
 
-	d     *Dialect
-	warns []sandrone.Warning
-	slots []slot
-	used  []bool
-	path  string // raw prefix of the section being read
-	at    int    // the section's item
-	fold  func(string) string
-	fail  *EntryError
+	d        *Dialect
+	programs *programs
+	warns    []sandrone.Warning
+	slots    []slot
+	used     []bool
+	path     string // raw prefix of the section being read
+	at       int    // the section's item
+	fold     func(string) string
+	fail     *EntryError
 }
 
 // EntryError says why an entry is no node.
@@ -41,13 +42,15 @@ type slot struct {
 }
 
 // NewReader returns a reader for entries of d.
-func (d *Dialect) NewReader() *Reader { return &Reader{d: d} }
+func (d *Dialect) NewReader() *Reader {
+	return &Reader{d: d, programs: d.programsOf(false, Version{})}
+}
 
 // Read reads the map at index 0 of entry into n, whose Type says the protocol.
 // It returns the warnings of the entry, with the node's name and the given
 // index. The error is an [*EntryError]: the entry is no node.
 func (r *Reader) Read(n *sandrone.Node, entry doc.Items, index int) ([]sandrone.Warning, error) {
-	p := r.d.program(n.Type, false, Version{})
+	p := r.programs.of(n.Type)
 	if p == nil {
 		return nil, &EntryError{Field: field.Type.Path, Reason: "unknown type"}
 	}

@@ -112,6 +112,7 @@ func (d *Dialect) Render(nodes []sandrone.Node, o Options, clean func(string) st
 	}
 	var out doc.Items
 	w := Writer{d: d, o: &o, Out: &out, Version: o.Version, chains: d.links(nodes, o)}
+	programs := d.programsOf(true, o.Version)
 	if w.chains != nil && names != nil {
 		w.chains.settle(nodes, names, res.Names)
 	}
@@ -123,7 +124,7 @@ func (d *Dialect) Render(nodes []sandrone.Node, o Options, clean func(string) st
 				continue
 			}
 		}
-		p := d.program(n.Type, true, o.Version)
+		p := programs.of(n.Type)
 		if p == nil {
 			if d.NoType != "" {
 				res.Warnings = append(res.Warnings, o.warning(n, i, d.NoType, field.Type.Path, string(n.Type)+" has no share link"))
@@ -230,7 +231,7 @@ func (w *Writer) rawOf(p *program, at int) {
 func (w *Writer) write(p *program) {
 	for k := range p.rows {
 		s := &p.rows[k]
-		if !s.always && s.kept == nil && w.has.And(s.mask).IsEmpty() && (s.prog == nil || len(w.raw) == 0 || !w.ownsRaw(s)) && s.kind != refuse {
+		if !s.eager && !s.mask.Meets(&w.has) && (s.prog == nil || len(w.raw) == 0 || !w.ownsRaw(s)) {
 			continue
 		}
 		if s.cond != nil && !s.cond(w.Node) {
