@@ -58,6 +58,8 @@ func (d *Dialect) RenderProfile() *Profile {
 			switch {
 			case only && (f.Usual() == field.Critical || written[id].skips):
 				e.Notes = "skip: only " + written[id].notes
+			case only && f.Note != "": // what the loss means depends on the node
+				e.Notes = f.Note + "; only " + written[id].notes
 			case only:
 				e.Notes = "only " + written[id].notes
 			case f.Usual() == field.Critical:

@@ -2,6 +2,7 @@ package table
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/sandrone-gateway/sandrone"
@@ -125,17 +126,25 @@ func (r *Reader) KeepAs(key string, v json.RawMessage) {
 		r.Node.Raw = make(sandrone.Raw)
 	}
 	if old, ok := r.Node.Raw[key]; ok && r.d.Link && r.at == 0 {
-		if string(old) == string(v) {
-			return
-		}
-		var list []json.RawMessage
-		if json.Unmarshal(old, &list) != nil {
-			list = []json.RawMessage{old}
-		}
-		v, _ = json.Marshal(append(list, v))
+		r.Node.Raw[key] = another(old, v) // the first one has warned
+		return
 	}
 	r.Node.Raw[key] = v
 	r.Warn(sandrone.WarnUnknownField, key, "kept in raw: "+clip(key))
+}
+
+// another adds a value to a raw member that has one or more, unless it is
+// there.
+func another(old, v json.RawMessage) json.RawMessage {
+	var list []json.RawMessage
+	if json.Unmarshal(old, &list) != nil {
+		list = []json.RawMessage{old}
+	}
+	if slices.ContainsFunc(list, func(have json.RawMessage) bool { return string(have) == string(v) }) {
+		return old
+	}
+	all, _ := json.Marshal(append(list, v))
+	return all
 }
 
 // clip bounds a name from outside that goes into a message.
@@ -307,7 +316,7 @@ func (r *Reader) leftovers(p *program, at, end int) {
 		if r.used[i] {
 			continue
 		}
-		if p.rest {
+		if p.rest && !(r.d.Link && holds(rest, r.Doc[i].Key)) {
 			if rest == nil {
 				rest.Open("", doc.Map)
 			}
@@ -325,4 +334,14 @@ func (r *Reader) leftovers(p *program, at, end int) {
 		rest.Close(0)
 		r.Node.Opaque = &sandrone.Opaque{Family: r.d.Family, Options: doc.JSONOf(rest, 0)}
 	}
+}
+
+// holds reports whether the map that is being made at index 0 has a member.
+func holds(d doc.Items, key string) bool {
+	for i := 1; i < len(d); i = d.Next(i) {
+		if d[i].Key == key {
+			return true
+		}
+	}
+	return false
 }
