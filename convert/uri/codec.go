@@ -598,7 +598,8 @@ var (
 		},
 		func(w *table.Writer, key string) bool {
 			t := w.Node.Transport
-			if !ws(w.Node) || t.EarlyDataHeaderName != value.EarlyDataHeader || t.MaxEarlyData == 0 {
+			usual := ws(w.Node) && t.EarlyDataHeaderName == value.EarlyDataHeader && t.MaxEarlyData != 0
+			if _, other := w.Node.Raw["uri.query.eh"]; !usual || other { // another one in raw would pass for it
 				w.Out.AddStr(key, t.EarlyDataHeaderName)
 			}
 			return true
@@ -760,10 +761,8 @@ var plugin = table.Custom([]string{"plugin"},
 			}
 		}
 		r.Node.Plugin = name
-		var good bool
-		if r.Node.PluginOptions, good = value.PluginOptions(name, text); !good {
-			r.Warn(sandrone.WarnUnknownField, f.PluginOptions.Path, "kept in raw: "+f.PluginOptions.Path)
-		}
+		// Text that is not understood is kept; the normaliser warns about it.
+		r.Node.PluginOptions, _ = value.PluginOptions(name, text)
 		return true
 	},
 	func(w *table.Writer, key string) bool {
@@ -1354,7 +1353,8 @@ var extraHeaders = table.Custom([]string{"extra-headers"},
 			b.WriteString(name + ": " + v + "\r\n")
 		}
 		text := b.String()
-		if len(names) == 1 && !strings.Contains(text, "|") {
+		// A line break also says that a bar is no separator.
+		if len(names) > 1 || !strings.Contains(text, "|") {
 			text = strings.TrimSuffix(text, "\r\n")
 		}
 		w.Out.AddStr(key, text)

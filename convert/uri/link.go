@@ -89,14 +89,11 @@ func (l *link) slashInUser() {
 	l.host, l.path, _ = strings.Cut(l.rest[i+1:], "/")
 }
 
-// base64 decodes a link that is base64 as a whole. A slash at the end may be a
-// digit or the start of an empty path.
+// base64 decodes a link that is base64 as a whole. A slash at the end is an
+// empty path: what links hold ends in a digit or a brace, and neither gives a
+// slash as the last digit of base64.
 func (l *link) base64() (string, bool) {
-	s := value.Unescape(l.rest)
-	if text, ok := value.Base64Text(s); ok {
-		return text, true
-	}
-	return value.Base64Text(strings.TrimSuffix(s, "/"))
+	return value.Base64Text(strings.TrimSuffix(value.Unescape(l.rest), "/"))
 }
 
 // unescape decodes a part that must be UTF-8.

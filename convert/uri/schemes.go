@@ -878,7 +878,7 @@ func (p *parser) vmessLine(l *link, text string) error {
 			key = "udp"
 		case "obfs":
 			if strings.EqualFold(v, "wss") {
-				p.add("security", "tls")
+				p.add("tls", "1")
 				v = "ws"
 			}
 		}
