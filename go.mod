@@ -12,6 +12,8 @@ require (
 	mvdan.cc/sh/v3 v3.14.1
 )
 
+require github.com/google/jsonschema-go v0.4.3 // indirect
+
 require (
 	github.com/dlclark/regexp2/v2 v2.5.2 // indirect
 	github.com/dop251/goja v0.0.0-20260917113740-793a2a65c13b // indirect
