@@ -308,7 +308,7 @@ func (m *maker) tls() *sandrone.TLS {
 	m.opt(&t.MinVersion, "1.2", "1.3")
 	m.opt(&t.MaxVersion, "1.3")
 	m.list(&t.CipherSuites, "TLS_AES_128_GCM_SHA256", "TLS_CHACHA20_POLY1305_SHA256")
-	m.list(&t.CurvePreferences, "X25519", "P256")
+	m.list(&t.CurvePreferences, "X25519", "CurveP256")
 	m.flag(&t.Fragment)
 	m.flag(&t.RecordFragment)
 	m.tri(&t.SessionTicket)

@@ -90,9 +90,11 @@ func take[T any](to f.Field[T], c table.Codec[T]) table.ReadFunc {
 	}
 }
 
-// text makes a codec that reads any text and writes what form accepts.
-func text(form func(v string) (string, bool)) table.Codec[string] {
+// text makes a codec that reads any text and writes what form accepts; only
+// says what that is.
+func text(only string, form func(v string) (string, bool)) table.Codec[string] {
 	return table.Codec[string]{
+		Only: only,
 		Read: table.Text.Read,
 		Write: func(o *doc.Items, key, v string) bool {
 			s, ok := form(v)
@@ -106,8 +108,9 @@ func text(form func(v string) (string, bool)) table.Codec[string] {
 
 // list makes a codec that reads any list and writes it when form accepts every
 // item.
-func list(form func(v string) (string, bool)) table.Codec[[]string] {
+func list(only string, form func(v string) (string, bool)) table.Codec[[]string] {
 	return table.Codec[[]string]{
+		Only: only,
 		Read: table.Words.Read,
 		Write: func(o *doc.Items, key string, v []string) bool {
 			i := o.Open(key, doc.List)
@@ -128,6 +131,7 @@ func list(form func(v string) (string, bool)) table.Codec[[]string] {
 // whole makes a codec for whole numbers from 0 to most.
 func whole(most int) table.Codec[int] {
 	return table.Codec[int]{
+		Only: "0 to " + strconv.Itoa(most),
 		Read: table.Whole.Read,
 		Write: func(o *doc.Items, key string, v int) bool {
 			if v < 0 || v > most {
@@ -145,6 +149,7 @@ var (
 
 	// mark is a number, or hexadecimal text.
 	mark = table.Codec[int]{
+		Only: size.Only,
 		Read: func(d doc.Items, i int) (int, bool) {
 			s, ok := d.Scalar(i)
 			if !ok || s == "" {
@@ -157,6 +162,7 @@ var (
 	}
 
 	duration = table.Codec[string]{
+		Only: "durations",
 		Read: func(d doc.Items, i int) (string, bool) {
 			s, ok := d.Scalar(i)
 			if !ok || s == "" {
@@ -164,12 +170,12 @@ var (
 			}
 			return value.Duration(s, time.Second)
 		},
-		Write: text(func(v string) (string, bool) { return value.Duration(v, time.Second) }).Write,
+		Write: text("", func(v string) (string, bool) { return value.Duration(v, time.Second) }).Write,
 	}
 
 	// path is one that the client can take apart: it refuses escapes that are
 	// none.
-	path = text(func(v string) (string, bool) {
+	path = text("text without a percent sign that escapes nothing", func(v string) (string, bool) {
 		for i := 0; i < len(v); i++ {
 			if v[i] == '%' && (i+2 >= len(v) || !hexDigit(v[i+1]) || !hexDigit(v[i+2])) {
 				return "", false
@@ -189,6 +195,7 @@ var strategies = map[string]string{
 }
 
 var strategy = table.Codec[string]{
+	Only: "ipv4, ipv6, ipv4-prefer, ipv6-prefer",
 	Read: func(d doc.Items, i int) (string, bool) {
 		s, ok := d.Scalar(i)
 		if !ok || s == "" {
@@ -196,7 +203,7 @@ var strategy = table.Codec[string]{
 		}
 		return value.IPVersion(s)
 	},
-	Write: text(func(v string) (string, bool) {
+	Write: text("", func(v string) (string, bool) {
 		s, ok := strategies[v]
 		return s, ok
 	}).Write,
@@ -208,12 +215,13 @@ var resolverStrategy = table.Custom([]string{"strategy"},
 	take(f.Dialer.IPVersion, strategy),
 	func(w *table.Writer, key string) bool {
 		return w.WritesRaw(rawPrefix+"domain_resolver.server") && strategy.Write(w.Out, key, w.Node.Dialer.IPVersion)
-	}, f.Dialer.IPVersion.Info)
+	}, f.Dialer.IPVersion.Info).Only("with the domain_resolver that it came with")
 
 // method is the cipher of Shadowsocks, from the client's own list.
 var method = table.KeyAs(f.Cipher, table.Codec[string]{
+	Only: strings.Join(methods, ", "),
 	Read: table.Lower.Read,
-	Write: text(func(v string) (string, bool) {
+	Write: text("", func(v string) (string, bool) {
 		if v == "plain" {
 			return "none", true
 		}
@@ -227,30 +235,6 @@ var methods = []string{
 	"aes-128-ctr", "aes-192-ctr", "aes-256-ctr", "aes-128-cfb", "aes-192-cfb", "aes-256-cfb",
 	"rc4-md5", "chacha20-ietf", "xchacha20",
 }
-
-// keyLength: a key of Shadowsocks 2022 has the size of its cipher, and only
-// the AES ciphers know several.
-var keyLength = table.Refuse(f.Password.Info, func(n *sandrone.Node) string {
-	var want int
-	switch n.Cipher {
-	case "2022-blake3-aes-128-gcm":
-		want = 16
-	case "2022-blake3-aes-256-gcm", "2022-blake3-chacha20-poly1305":
-		want = 32
-	default:
-		return ""
-	}
-	for part := range strings.SplitSeq(n.Password, ":") {
-		b, err := base64.StdEncoding.DecodeString(part)
-		if err != nil || len(b) != want {
-			return "a key of another size than the cipher's"
-		}
-	}
-	if n.Cipher == "2022-blake3-chacha20-poly1305" && strings.Contains(n.Password, ":") {
-		return "several keys with this cipher"
-	}
-	return ""
-})
 
 // plugin is the SIP003 plugin with its text. The client knows two of them and
 // some of their options; ShadowTLS is an outbound of its own.
@@ -295,7 +279,9 @@ var plugin = table.Custom([]string{"plugin"},
 			w.Out.AddStr("plugin_opts", text)
 		}
 		return true
-	}, f.Plugin.Info, f.PluginOptions.Info).WriteWhen(bare)
+	}, f.Plugin.Info, f.PluginOptions.Info).WriteWhen(bare).Only(plugins)
+
+const plugins = "obfs, v2ray-plugin over websocket or quic, and shadow-tls, without options that the client lacks"
 
 func pluginKnown(name string, options map[string]any) bool {
 	var known []string
@@ -323,37 +309,43 @@ func pluginKnown(name string, options map[string]any) bool {
 
 // network is tcp, udp, or a list of both, which is the same as none. A node
 // that relays no UDP is one for tcp.
-var network = table.Custom([]string{"network"},
-	func(r *table.Reader, i int) bool {
-		list, ok := r.Doc.Strings(i)
-		switch {
-		case !ok:
-			return false
-		case len(list) == 1 && (list[0] == "tcp" || list[0] == "udp"):
-			r.Node.Network = list[0]
-			return true
-		}
-		return len(list) == 0 || len(list) == 1 && list[0] == "" || len(list) == 2 && slices.Contains(list, "tcp") && slices.Contains(list, "udp")
-	},
-	func(w *table.Writer, key string) bool {
-		n := w.Node
-		relay := sandrone.Unset
-		if n.Dialer != nil {
-			relay = n.Dialer.UDPRelay
-		}
-		network := n.Network
-		if network == "" && relay == sandrone.Off {
-			network = "tcp"
-		}
-		if network != "" {
-			w.Out.AddStr(key, network)
-			w.Done(f.Network.Info)
-		}
-		if relay == sandrone.TriOf(network != "tcp") {
-			w.Done(f.Dialer.UDPRelay.Info)
-		}
-		return false // each of the two is settled by itself
-	}, f.Network.Info, f.Dialer.UDPRelay.Info)
+var network = rows(
+	table.Custom([]string{"network"}, readNetwork, nil, f.Network.Info),
+	table.Custom([]string{"network"}, nil, writeNetwork, f.Network.Info, f.Dialer.UDPRelay.Info),
+	table.Limited("what network says", f.Dialer.UDPRelay.Info),
+)
+
+func readNetwork(r *table.Reader, i int) bool {
+	list, ok := r.Doc.Strings(i)
+	switch {
+	case !ok:
+		return false
+	case len(list) == 1 && (list[0] == "tcp" || list[0] == "udp"):
+		r.Node.Network = list[0]
+		return true
+	}
+	return len(list) == 0 || len(list) == 1 && list[0] == "" || len(list) == 2 && slices.Contains(list, "tcp") && slices.Contains(list, "udp")
+}
+
+func writeNetwork(w *table.Writer, key string) bool {
+	n := w.Node
+	relay := sandrone.Unset
+	if n.Dialer != nil {
+		relay = n.Dialer.UDPRelay
+	}
+	network := n.Network
+	if network == "" && relay == sandrone.Off {
+		network = "tcp"
+	}
+	if network != "" {
+		w.Out.AddStr(key, network)
+		w.Done(f.Network.Info)
+	}
+	if relay == sandrone.TriOf(network != "tcp") {
+		w.Done(f.Dialer.UDPRelay.Info)
+	}
+	return false // each of the two is settled by itself
+}
 
 // udpOverTCP is a switch, or an object where the version matters.
 var udpOverTCP = table.Custom([]string{"udp_over_tcp"},
@@ -392,37 +384,30 @@ var udpOverTCP = table.Custom([]string{"udp_over_tcp"},
 		return true
 	}, f.UDPOverTCP.Enabled.Info, f.UDPOverTCP.Version.Info)
 
-// packetEncoding writes the client's empty word for none; empty is what the
-// empty word means on read: VLESS has another default than no encoding.
-func packetEncoding(empty string) table.Codec[string] {
-	return table.Codec[string]{
-		Read: func(d doc.Items, i int) (string, bool) {
-			s, ok := d.Scalar(i)
-			if ok && s == "" && d[i].Kind == doc.Str {
-				return empty, true
-			}
-			return strings.ToLower(s), ok
-		},
-		Write: func(o *doc.Items, key, v string) bool {
-			switch v {
-			case "none":
-				if empty != "" {
-					o.AddStr(key, "")
-				}
-			case "xudp", "packetaddr":
-				o.AddStr(key, v)
-			default:
-				return false
-			}
-			return true
-		},
-	}
+// packetEncoding: the client's word for none is the empty one, which is not the
+// same as silence: VLESS has another default.
+var packetEncoding = table.Codec[string]{
+	Only: "xudp, packetaddr, none",
+	Read: func(d doc.Items, i int) (string, bool) {
+		s, ok := d.Scalar(i)
+		if ok && s == "" && d[i].Kind == doc.Str {
+			return "none", true
+		}
+		return strings.ToLower(s), ok
+	},
+	Write: text("", func(v string) (string, bool) {
+		if v == "none" {
+			return "", true
+		}
+		return v, v == "xudp" || v == "packetaddr"
+	}).Write,
 }
 
 // Values of the TLS layer.
 var (
-	suites = list(func(v string) (string, bool) { return v, slices.Contains(cipherSuites, v) })
+	suites = list("suites that the client names", func(v string) (string, bool) { return v, slices.Contains(cipherSuites, v) })
 	curves = table.Codec[[]string]{
+		Only: "CurveP256, CurveP384, CurveP521, X25519, X25519MLKEM768",
 		Read: func(d doc.Items, i int) ([]string, bool) {
 			list, ok := d.Strings(i)
 			for k, s := range list {
@@ -432,18 +417,20 @@ var (
 			}
 			return list, ok
 		},
-		Write: list(func(v string) (string, bool) {
+		Write: list("", func(v string) (string, bool) {
 			v = strings.TrimPrefix(v, "Curve")
 			return v, slices.Contains([]string{"P256", "P384", "P521", "X25519", "X25519MLKEM768"}, v)
 		}).Write,
 	}
 
-	keyPins = list(func(v string) (string, bool) { return base64Of(v, 32, base64.StdEncoding) })
-
-	publicKey = text(func(v string) (string, bool) { return base64Of(v, 32, base64.RawURLEncoding) })
+	keyPins = list("32 bytes in base64, without a trust anchor", func(v string) (string, bool) {
+		b, ok := value.Base64(v)
+		return base64.StdEncoding.EncodeToString(b), ok && len(b) == 32
+	})
 
 	// authority is a chain of certificates, as lines.
 	authority = table.Codec[string]{
+		Only: "certificates in PEM",
 		Read: readLines,
 		Write: func(o *doc.Items, key, v string) bool {
 			if !x509.NewCertPool().AppendCertsFromPEM([]byte(v)) {
@@ -455,6 +442,7 @@ var (
 	}
 
 	echConfig = table.Codec[[]string]{
+		Only: "base64 or PEM",
 		Read: func(d doc.Items, i int) ([]string, bool) {
 			list, ok := d.Strings(i)
 			if !ok || len(list) == 0 {
@@ -481,16 +469,6 @@ var cipherSuites = []string{
 	"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
 	"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
 	"TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
-}
-
-// base64Of checks the size of a decoded value and spells it as the client
-// does, which takes no other alphabet and no missing padding.
-func base64Of(s string, size int, spelling *base64.Encoding) (string, bool) {
-	b, ok := value.Base64(s)
-	if !ok || len(b) != size {
-		return "", false
-	}
-	return spelling.EncodeToString(b), true
 }
 
 // echBase64 is the ECHConfigList of lines that are PEM or plain base64.
@@ -561,7 +539,7 @@ func pair(certificate, key f.Field[string]) []table.Row {
 		return true
 	}
 	return rows(
-		table.Custom([]string{"client_certificate"}, read(certificate), write, certificate.Info, key.Info).Since("1.13"),
+		table.Custom([]string{"client_certificate"}, read(certificate), write, certificate.Info, key.Info).Since("1.13").Only("a certificate and its key in PEM, or paths"),
 		table.Custom([]string{"client_key"}, read(key), nil, key.Info),
 		table.Custom([]string{"client_certificate_path"}, read(certificate), nil, certificate.Info),
 		table.Custom([]string{"client_key_path"}, read(key), nil, key.Info),
@@ -590,7 +568,7 @@ func helloOf(to f.Field[string], must table.Cond) table.Row {
 			w.Out.AddBool(key, true)
 			w.Out.AddStr("fingerprint", profile)
 			return true
-		}, to.Info).Always(),
+		}, to.Info).Always().Only("profiles that the client knows, over TCP"),
 		table.Ignore("fingerprint"),
 	).Always()
 }
@@ -651,7 +629,9 @@ var transportType = table.Custom([]string{"type"},
 		}
 		w.Out.AddStr(key, word)
 		return true
-	}, f.Transport.Type.Info)
+	}, f.Transport.Type.Info).Only(framings)
+
+const framings = "tcp, websocket, http, httpupgrade, grpc, quic"
 
 var quicNeedsTLS = table.Refuse(f.TLS.Enabled.Info, func(n *sandrone.Node) string {
 	if overQUIC(n) && !tlsOn(n) {
@@ -706,7 +686,7 @@ var earlyPath = table.Custom([]string{"path"},
 		}
 		return true
 	},
-	func(w *table.Writer, key string) bool { return path.Write(w.Out, key, w.Node.Transport.Path) }, f.Transport.Path.Info)
+	func(w *table.Writer, key string) bool { return path.Write(w.Out, key, w.Node.Transport.Path) }, f.Transport.Path.Info).Only(path.Only)
 
 var headers = table.Key(f.Transport.Headers, "headers")
 
@@ -779,7 +759,7 @@ func rate(key string, mbps f.Field[int], other f.Field[string]) table.Row {
 				w.Out.AddStr(key, s)
 			}
 			return ok
-		}, mbps.Info, other.Info)
+		}, mbps.Info, other.Info).Only("whole bytes a second")
 }
 
 func rateText(s string) (string, bool) {
@@ -847,7 +827,7 @@ var authBase64 = table.Custom([]string{"auth"},
 			w.Out.AddStr(key, base64.StdEncoding.EncodeToString(b))
 		}
 		return ok && len(b) > 0
-	}, f.Hysteria.Auth.Info)
+	}, f.Hysteria.Auth.Info).Only("base64")
 
 // portSet is the set of hopping ports. Without a single port the first of the
 // set is the node's.
@@ -973,7 +953,7 @@ var privateKey = rows(
 			}
 			w.Out.AddStr(key+"_passphrase", s.PrivateKeyPassphrase)
 			return true
-		}, f.SSH.PrivateKey.Info, f.SSH.PrivateKeyPassphrase.Info),
+		}, f.SSH.PrivateKey.Info, f.SSH.PrivateKeyPassphrase.Info).Only("keys in PEM, with the passphrase that they need"),
 	key(f.SSH.PrivateKeyPassphrase, "private_key_passphrase").ReadOnly(),
 	key(f.SSH.PrivateKeyPath, "private_key_path"),
 )
@@ -989,7 +969,7 @@ func privatePEM(s string) (pem string, encrypted, ok bool) {
 	return s, encrypted, err == nil || encrypted
 }
 
-var hostKeys = list(func(v string) (string, bool) {
+var hostKeys = list("keys of OpenSSH", func(v string) (string, bool) {
 	_, _, _, _, err := sshkey.ParseAuthorizedKey([]byte(v))
 	return v, err == nil
 })
@@ -1031,7 +1011,7 @@ var snellKey = table.Custom([]string{"psk"},
 		}
 		w.Out.AddStr(key, w.Node.Password)
 		return true
-	}, f.Password.Info)
+	}, f.Password.Info).Only("12 to 255 bytes in version 6")
 
 var snellObfs = table.KeyAs(f.Snell.Obfs, table.Codec[string]{
 	Read: func(d doc.Items, i int) (string, bool) {
@@ -1069,7 +1049,7 @@ var legacyEndpoint = rows(
 	table.Derived(func(w *table.Writer, _ string) bool {
 		g := w.Node.WireGuard
 		return g != nil && slices.ContainsFunc(g.Peers, func(p sandrone.WireGuardPeer) bool { return p.Server != "" })
-	}, f.Server.Info, f.Port.Info),
+	}, f.Server.Info, f.Port.Info).Only("those of the peers"),
 )
 
 // legacyPeer are the other keys of that peer.
@@ -1079,10 +1059,8 @@ var legacyPeer = rows(
 	table.Key(f.WireGuard.Reserved, "reserved").ReadOnly(),
 )
 
-var wireguardKey = text(func(v string) (string, bool) { return base64Of(v, 32, base64.StdEncoding) })
-
 // prefixes are addresses with their lengths.
-var prefixes = list(value.CIDR)
+var prefixes = list("addresses", value.CIDR)
 
 // The rows of a peer see one peer at a time beside the options of the
 // interface, which count for every peer that has none of its own.
@@ -1098,7 +1076,7 @@ var (
 				w.Refuse(f.Peer.AllowedIPs.Info, "it has an address that is none")
 			}
 			return true
-		}, f.Peer.AllowedIPs.Info).Always()
+		}, f.Peer.AllowedIPs.Info).Always().Only(prefixes.Only)
 
 	keepalive = table.Custom([]string{"persistent_keepalive_interval"},
 		take(f.Peer.PersistentKeepalive, table.Whole),
@@ -1109,7 +1087,7 @@ var (
 				v = g.PersistentKeepalive
 			}
 			return portNumber.Write(w.Out, key, v)
-		}, f.Peer.PersistentKeepalive.Info, f.WireGuard.PersistentKeepalive.Info)
+		}, f.Peer.PersistentKeepalive.Info, f.WireGuard.PersistentKeepalive.Info).Only(portNumber.Only)
 
 	reserved = table.Custom([]string{"reserved"},
 		take(f.Peer.Reserved, table.Bytes),
@@ -1120,5 +1098,5 @@ var (
 				v = g.Reserved
 			}
 			return len(v) == 3 && table.Bytes.Write(w.Out, key, v)
-		}, f.Peer.Reserved.Info, f.WireGuard.Reserved.Info)
+		}, f.Peer.Reserved.Info, f.WireGuard.Reserved.Info).Only("three bytes")
 )

@@ -73,11 +73,6 @@ func genuine(n *sandrone.Node) {
 		if t.CA != "" {
 			t.CA = keys().certificate
 		}
-		for i, c := range t.CurvePreferences {
-			if c == "P256" {
-				t.CurvePreferences[i] = "CurveP256"
-			}
-		}
 	}
 	if n.ShadowTLS != nil {
 		pair(&n.ShadowTLS.Certificate, &n.ShadowTLS.PrivateKey)
@@ -141,8 +136,6 @@ func rewritten(f *field.Info, n *sandrone.Node) bool {
 		return n.Plugin == "shadow-tls"
 	case "hysteria.protocol":
 		return n.Hysteria.Protocol == "udp"
-	case "packet_encoding":
-		return n.Type == sandrone.VMess && n.PacketEncoding == "none"
 	case "transport.type":
 		return n.Transport.Type == sandrone.TransportTCP
 	}

@@ -147,7 +147,7 @@ func TestProfilesSayWhatTheVersionWrites(t *testing.T) {
 		supported  bool
 		lossy, raw bool
 	}{
-		{sandrone.Shadowsocks, "plugin_options", true, false, false},
+		{sandrone.Shadowsocks, "plugin_options", true, true, false}, // of some plugins
 		{sandrone.VMess, "tls.fingerprint", false, true, false},
 		{sandrone.VLESS, "encryption", true, true, false},
 		{sandrone.Hysteria2, "hysteria.up_mbps", true, false, false},

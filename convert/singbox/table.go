@@ -116,9 +116,9 @@ func ipVersion(c table.Cond) []table.Row {
 func tls() table.Row {
 	return in("tls", tlsRows(hello, ech, in("reality",
 		flag(f.TLS.RealityEnabled, "enabled"),
-		table.KeyAs(f.TLS.RealityPublicKey, publicKey, "public_key"),
+		table.KeyAs(f.TLS.RealityPublicKey, table.RealityKey, "public_key"),
 		key(f.TLS.RealityShortID, "short_id"),
-	).WriteWhen(reality))...).WriteWhen(tlsOn)
+	).WriteWhen(reality).Only("outside of the quic transport"))...).WriteWhen(tlsOn)
 }
 
 // quicTLS is the TLS layer of protocols over QUIC, which knows no imitated
@@ -146,7 +146,7 @@ var naiveTLS = in("tls",
 func tlsRows(more ...table.Row) []table.Row {
 	return append(rows(
 		flag(f.TLS.Enabled, "enabled"),
-		flag(f.TLS.DisableSNI, "disable_sni").WriteWhen(table.Not(reality)), // it is refused there
+		flag(f.TLS.DisableSNI, "disable_sni").WriteWhen(table.Not(reality)).Only("without reality"), // it is refused there
 		key(f.TLS.ServerName, "server_name"),
 		flag(f.TLS.Insecure, "insecure"),
 		words(f.TLS.ALPN, "alpn"),
@@ -169,7 +169,7 @@ var ech = in("ech",
 	key(f.TLS.ECHQueryServerName, "query_server_name").Since("1.13"),
 	table.RawKey("config_path"),
 	table.Ignore("pq_signature_schemes_enabled", "dynamic_record_sizing_disabled"),
-).WriteWhen(echUsable)
+).WriteWhen(echUsable).Only("without reality, with a configuration in base64 or PEM, if any")
 
 var realityUnwritten = in("reality",
 	flag(f.TLS.RealityEnabled, "enabled").ReadOnly(),
@@ -191,14 +191,14 @@ var transport = rows(
 		headers.When(http2),
 		headers.When(httpUpgrade),
 		headersWithHost.When(webSocket),
-		table.KeyAs(f.Transport.MaxEarlyData, size, "max_early_data").When(webSocket),
-		key(f.Transport.EarlyDataHeader, "early_data_header_name").When(webSocket),
+		table.KeyAs(f.Transport.MaxEarlyData, size, "max_early_data").When(webSocket).Only("with websocket"),
+		key(f.Transport.EarlyDataHeader, "early_data_header_name").When(webSocket).Only("with websocket"),
 		key(f.Transport.ServiceName, "service_name").When(grpc),
 		table.KeyAs(f.Transport.IdleTimeout, duration, "idle_timeout").When(pinged),
 		table.KeyAs(f.Transport.PingTimeout, duration, "ping_timeout").When(pinged),
 		flag(f.Transport.PermitWithoutStream, "permit_without_stream").When(grpc),
 	).WriteWhen(framed),
-	table.Implied(f.Transport.Type, sandrone.TransportTCP),
+	table.Implied(f.Transport.Type, sandrone.TransportTCP).Only(framings),
 	quicNeedsTLS,
 )
 
@@ -213,8 +213,8 @@ var multiplex = in("multiplex",
 		flag(f.Multiplex.BrutalEnabled, "enabled"),
 		number(f.Multiplex.BrutalUpMbps, "up_mbps"),
 		number(f.Multiplex.BrutalDownMbps, "down_mbps"),
-	).WriteWhen(brutal),
-).WriteWhen(sessions)
+	).WriteWhen(brutal).Only("with both rates"),
+).WriteWhen(sessions).Only("with h2mux, smux or yamux")
 
 var shadowsocks = rows(
 	head("shadowsocks"),
@@ -225,7 +225,7 @@ var shadowsocks = rows(
 	udpOverTCP,
 	multiplex,
 	dial(),
-	keyLength,
+	table.SS2022,
 )
 
 var vmess = rows(
@@ -237,7 +237,7 @@ var vmess = rows(
 	flag(f.VMess.AuthenticatedLength, "authenticated_length"),
 	network,
 	tls(),
-	table.KeyAs(f.PacketEncoding, packetEncoding(""), "packet_encoding"),
+	table.KeyAs(f.PacketEncoding, packetEncoding, "packet_encoding"),
 	transport,
 	multiplex,
 	dial(),
@@ -250,7 +250,7 @@ var vless = rows(
 	table.Implied(f.Encryption, "none").Only("none"),
 	network,
 	tls(),
-	table.KeyAs(f.PacketEncoding, packetEncoding("none"), "packet_encoding"),
+	table.KeyAs(f.PacketEncoding, packetEncoding, "packet_encoding"),
 	transport,
 	multiplex,
 	dial(),
@@ -309,7 +309,7 @@ var tuic = rows(
 	key(f.Password, "password"),
 	table.KeyAs(f.TUIC.CongestionControl, table.Among("cubic", "new_reno", "bbr"), "congestion_control"),
 	flag(f.TUIC.UDPOverStream, "udp_over_stream"),
-	table.KeyAs(f.TUIC.UDPRelayMode, table.Among("native", "quic"), "udp_relay_mode").WriteWhen(datagrams),
+	table.KeyAs(f.TUIC.UDPRelayMode, table.Among("native", "quic"), "udp_relay_mode").WriteWhen(datagrams).Only("native, quic, without udp_over_stream"),
 	zeroRTT,
 	table.KeyAs(f.TUIC.Heartbeat, duration, "heartbeat"),
 	network,
@@ -404,13 +404,13 @@ var wireguard = rows(
 	flag(f.WireGuard.System, "system", "system_interface"),
 	table.KeyAs(f.WireGuard.MTU, size, "mtu"),
 	table.KeyAs(f.WireGuard.Address, prefixes, "address", "local_address"),
-	table.KeyAs(f.WireGuard.PrivateKey, wireguardKey, "private_key"),
-	table.KeyAs(f.WireGuard.ListenPort, portNumber, "listen_port").WriteWhen(unchained),
+	table.KeyAs(f.WireGuard.PrivateKey, table.Key32, "private_key"),
+	table.KeyAs(f.WireGuard.ListenPort, portNumber, "listen_port").WriteWhen(unchained).Only("without dialer.proxy"),
 	table.EachPeer("peers",
 		key(f.Peer.Server, "address", "server"),
 		table.Key(f.Peer.Port, "port", "server_port"),
-		table.KeyAs(f.Peer.PublicKey, wireguardKey, "public_key"),
-		table.KeyAs(f.Peer.PreSharedKey, wireguardKey, "pre_shared_key"),
+		table.KeyAs(f.Peer.PublicKey, table.Key32, "public_key"),
+		table.KeyAs(f.Peer.PreSharedKey, table.Key32, "pre_shared_key"),
 		allowedIPs,
 		keepalive,
 		reserved,

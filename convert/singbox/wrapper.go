@@ -132,7 +132,7 @@ func ofPlugin(key string, write func(o *doc.Items, key string, st *sandrone.Shad
 			write(w.Out, key, &st)
 		}
 		return ok
-	}, f.Plugin.Info, f.PluginOptions.Info)
+	}, f.Plugin.Info, f.PluginOptions.Info).Only(plugins)
 }
 
 func addText(o *doc.Items, key, v string) {
