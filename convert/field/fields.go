@@ -119,13 +119,8 @@ func tlsFields(o object[tls], under func(*node) *tls) TLSFields {
 		DisableSNI: leaf(o, "disable_sni", func(t *tls) *bool { return &t.DisableSNI }),
 		Insecure:   leaf(o, "insecure_skip_verify", func(t *tls) *bool { return &t.InsecureSkipVerify }, critical),
 		ALPN:       leaf(o, "alpn", func(t *tls) *list { return &t.ALPN }),
-		ClientFingerprint: leaf(o, "client_fingerprint", func(t *tls) *string { return &t.ClientFingerprint }, shown,
-			when(Tuning, "skip: with reality", func(n *node) Class {
-				if t := under(n); t != nil && t.Reality != nil && t.Reality.Enabled {
-					return Critical
-				}
-				return Tuning
-			})),
+		// Not critical with REALITY either: clients without the option imitate a browser of their own choice.
+		ClientFingerprint:    leaf(o, "client_fingerprint", func(t *tls) *string { return &t.ClientFingerprint }, shown),
 		Fingerprint:          leaf(o, "fingerprint", func(t *tls) *string { return &t.Fingerprint }, pin),
 		PublicKeySHA256:      leaf(o, "public_key_sha256", func(t *tls) *list { return &t.PublicKeySHA256 }, pin),
 		VerifyNames:          leaf(o, "verify_names", func(t *tls) *list { return &t.VerifyNames }, pin),

@@ -379,7 +379,6 @@ func TestNodesWithoutALineAreLeftOut(t *testing.T) {
 		{"a path that no key can say", vless(nil, &sandrone.Transport{Type: "websocket", Path: "/x"}), "transport.path"},
 		{"grpc", vless(nil, &sandrone.Transport{Type: "grpc"}), "transport.type"},
 		{"TLS that is not verified", vless(&sandrone.TLS{Enabled: true, InsecureSkipVerify: true}, nil), "tls.insecure_skip_verify"},
-		{"a browser that the client does not imitate", vless(&sandrone.TLS{Enabled: true, ClientFingerprint: "firefox", Reality: &sandrone.Reality{Enabled: true, PublicKey: strings.Repeat("A", 43)}}, nil), "tls.client_fingerprint"},
 		{"snell of another version", snell(4), "snell.version"},
 		{"snell that says no version", snell(0), "snell.version"},
 		{"a chain", sandrone.Node{Type: "ss", Cipher: "aes-128-gcm", Password: "pw", Dialer: &sandrone.Dialer{Proxy: "front"}}, "dialer.proxy"},
