@@ -203,9 +203,15 @@ var outer = table.Dialect{
 
 // shell is a shadowtls outbound that was found.
 type shell struct {
-	number int // its place among the entries
-	entry  doc.Items
-	used   bool // some node goes through it
+	number int    // its place among the entries
+	text   string // JSON, which takes less room than its tree
+	used   bool   // some node goes through it
+}
+
+// tree is the entry as it was read.
+func (s *shell) tree() doc.Items {
+	items, _ := doc.ReadJSON(nil, s.text)
+	return items
 }
 
 // shell collects the shadowtls outbounds.
@@ -213,7 +219,7 @@ func (r *reader) shell(_ string, e doc.Items) error {
 	r.count++
 	tag := tagOf(e)
 	if typeOf(e) == shadowTLSType && tag != "" && r.shells[tag] == nil && len(r.shells) < convert.MaxNodes {
-		r.shells[tag] = &shell{number: r.count, entry: slices.Clone(e)}
+		r.shells[tag] = &shell{number: r.count, text: string(doc.JSONOf(e, 0))}
 	}
 	return nil
 }
@@ -246,7 +252,7 @@ func (r *reader) looseShells() {
 	slices.SortFunc(loose, func(a, b *shell) int { return a.number - b.number })
 	for _, s := range loose {
 		r.count = s.number
-		r.skip(s.entry, "no outbound goes through this ShadowTLS")
+		r.skip(s.tree(), "no outbound goes through this ShadowTLS")
 	}
 }
 
@@ -266,7 +272,7 @@ func (r *reader) fold(n *sandrone.Node) ([]sandrone.Warning, error) {
 	}
 	var out sandrone.Node
 	out.Name, out.Type = n.Name, sandrone.VMess
-	warnings, err := r.outer.Read(&out, s.entry, len(r.Nodes))
+	warnings, err := r.outer.Read(&out, s.tree(), len(r.Nodes))
 	if err != nil {
 		return nil, err
 	}
