@@ -117,6 +117,9 @@ func fieldPath(p jsontext.Pointer) string {
 		if b.Len() > 0 {
 			b.WriteByte('.')
 		}
+		if token == "" {
+			token = `""` // a member without a name is one too
+		}
 		b.WriteString(token)
 	}
 	return shorten(b.String(), maxFieldName)

@@ -380,6 +380,7 @@ func TestBodiesAreClosed(t *testing.T) {
 		{name: "open member", call: post(convertBody(`,"meta":{"any":"thing"},"parse_processors":[{"type":"x","disabled":true,"params":{"any":{"thing":1}}}]`)), status: 200},
 		{name: "wrong type", call: post(convertBody(`,"options":{"drop_raw":"hunter2"}`)), status: 400, code: "invalid_argument", field: "options.drop_raw"},
 		{name: "wrong type of a map's value", call: post(convertBody(`,"meta":{"a":1}`)), status: 400, code: "invalid_argument", field: "meta.a"},
+		{name: "member without a name", call: post(`{"":1}`), status: 400, code: "invalid_argument", field: `""`},
 		{name: "list", call: post(`[]`), status: 400, code: "invalid_argument"},
 		{name: "null", call: post(`null`), status: 400, code: "invalid_argument"},
 		{name: "text after the end", call: post(convertBody("") + "{}"), status: 400, code: "invalid_argument", has: []string{`"line": 1`}},
