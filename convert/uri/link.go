@@ -27,6 +27,7 @@ var (
 	errUnsupported = errors.New("this kind of link is not supported")
 	errScheme      = errors.New("unknown scheme")
 	errNoLink      = errors.New("not a share link")
+	errNoObject    = errors.New("it is no JSON object")
 )
 
 // link is a link cut into parts, none of them decoded.
@@ -135,7 +136,7 @@ func each(query string, decode func(string) string, f func(key, v string) error)
 		if !utf8.ValidString(key) {
 			return errUTF8
 		}
-		if key[0] == '@' || key[0] == '#' || key[0] == '?' {
+		if key[0] == '@' || key[0] == '#' {
 			key = "?" + key // no parameter can pass for a part of the link
 		}
 		if err := f(key, v); err != nil {

@@ -18,11 +18,13 @@ import (
 type parser struct {
 	convert.Batch
 	reader *table.Reader
-	items  doc.Items
-	line   int    // of the link being read
-	link   string // and its text
-	first  string // what is wrong with the first bad line
-	bad    int    // lines that gave a warning
+	items  doc.Items // of the link being read
+	json   doc.Items // scratch
+	line   int       // of the link
+	link   string    // its text
+	first  string    // what is wrong with the first bad line
+	bad    int       // entries that gave a warning
+	odd    int       // lines that looked like another format's node and were none
 }
 
 // skipped is a line that is no node on purpose.
@@ -43,7 +45,7 @@ func newParser(text string) *parser {
 func parseList(text string) (convert.Batch, error) {
 	// Base64 that has yet to be decoded has no colon, and may have many lines.
 	if !strings.Contains(text, ":") {
-		return convert.Batch{}, sandrone.Errorf(sandrone.ParseFailed, "%w", lineError(1, "", errNoLink))
+		return convert.Batch{}, sandrone.Errorf(sandrone.ParseFailed, "no node: %s", lineFault(1, "", errNoLink))
 	}
 	p := newParser(text)
 	if err := p.lines(text, p.oneLine); err != nil {
@@ -73,7 +75,7 @@ func parseSSD(text string) (convert.Batch, error) {
 	p := newParser(text)
 	err := p.lines(text, func(line string) error {
 		if scheme, _, _ := cutScheme(line); scheme != "ssd" {
-			p.link, p.items = line, p.items[:0]
+			p.link, p.items = excerpt(line), p.items[:0]
 			return p.failed(scheme, errScheme)
 		}
 		return p.oneLine(line)
@@ -116,7 +118,7 @@ func known(scheme string) bool { return schemes[scheme] != nil }
 // oneLine reads a line. What is wrong with it is a warning; the error is for a
 // limit of the whole text.
 func (p *parser) oneLine(line string) error {
-	p.link, p.items = line, p.items[:0]
+	p.link, p.items = excerpt(line), p.items[:0]
 	scheme, rest, ok := cutScheme(line)
 	if !ok {
 		return p.otherLine(line)
@@ -150,7 +152,7 @@ func (p *parser) failed(scheme string, err error) error {
 	}
 	w := sandrone.Warning{
 		Code:        sandrone.WarnLineFailed,
-		Message:     lineError(p.line, scheme, err).Error(),
+		Message:     lineFault(p.line, scheme, err),
 		NodeContext: p.context(scheme),
 	}
 	var s skipped
@@ -171,20 +173,16 @@ func (p *parser) failed(scheme string, err error) error {
 	return nil
 }
 
-func lineError(line int, scheme string, err error) error {
+func lineFault(line int, scheme string, err error) string {
 	if scheme == "" {
-		return errors.New("line " + strconv.Itoa(line) + ": " + err.Error())
+		return "line " + strconv.Itoa(line) + ": " + err.Error()
 	}
-	return errors.New("line " + strconv.Itoa(line) + " (scheme " + scheme + "): " + err.Error())
+	return "line " + strconv.Itoa(line) + " (scheme " + scheme + "): " + err.Error()
 }
 
 // context is what can be told of a line that is no node.
 func (p *parser) context(scheme string) *sandrone.NodeContext {
-	const mostRaw = 4096
 	c := &sandrone.NodeContext{Format: source, Line: p.line, RawLine: p.link}
-	if len(c.RawLine) > mostRaw {
-		c.RawLine = strings.ToValidUTF8(c.RawLine[:mostRaw], "") + "…"
-	}
 	if scheme == "" {
 		return c
 	}
@@ -197,13 +195,16 @@ func (p *parser) context(scheme string) *sandrone.NodeContext {
 			c.Port = port
 		}
 	}
-	if c.Name == "" {
-		if _, name, ok := strings.Cut(p.link, "#"); ok && len(p.link) <= maxLink {
+	if c.Name == "" && len(p.link) <= mostRaw {
+		if _, name, ok := strings.Cut(p.link, "#"); ok {
 			c.Name = value.Name(value.Unescape(name))
 		}
 	}
 	return c
 }
+
+// mostOdd bounds how often the parsers of other formats are asked in vain.
+const mostOdd = 1000
 
 // otherLine reads a line that is no link: one proxy of a mihomo file or of the
 // node model, a status line, or nothing known.
@@ -217,15 +218,18 @@ func (p *parser) otherLine(line string) error {
 	if strings.HasPrefix(entry, "name:") {
 		entry = "{" + entry + "}"
 	}
-	if !strings.HasPrefix(entry, "{") || len(entry) > maxLink {
+	if !strings.HasPrefix(entry, "{") || len(entry) > maxLink || p.odd > mostOdd {
 		return p.failed("", errNoLink)
 	}
 	inner := &mihomo.Parser
 	if jsonnodes.Parser.Detect(convert.ShapeOf(entry)) {
 		inner = &jsonnodes.Parser
+	} else {
+		entry = "proxies:\n- " + entry // a list is what the fast reader knows
 	}
 	batch, err := inner.Parse(entry)
 	if err != nil || len(batch.Nodes) == 0 {
+		p.odd++
 		return p.failed("", errNoLink)
 	}
 	if len(p.Nodes)+len(batch.Nodes) > convert.MaxNodes {
@@ -244,6 +248,16 @@ func (p *parser) otherLine(line string) error {
 		p.Nodes = append(p.Nodes, n)
 	}
 	return nil
+}
+
+// mostRaw is how much of a bad line is shown.
+const mostRaw = 4096
+
+func excerpt(line string) string {
+	if len(line) > mostRaw {
+		return strings.ToValidUTF8(line[:mostRaw], "") + "…"
+	}
+	return line
 }
 
 // begin starts the item tree of a link.

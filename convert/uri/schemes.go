@@ -625,7 +625,7 @@ func readSSD(p *parser, l *link) error {
 	}
 	d, err := doc.ReadStrictJSON(nil, text)
 	if err != nil || d[0].Kind != doc.Map {
-		return errors.New("it is no JSON object")
+		return errNoObject
 	}
 	servers := d.Find(0, "servers")
 	if servers < 0 || d[servers].Kind != doc.List && d[servers].Kind != doc.Map {
@@ -788,9 +788,10 @@ func (p *parser) vmessBase64(l *link, text string) error {
 
 // vmessJSON reads v2rayN's form, whose members have rows of their own.
 func (p *parser) vmessJSON(l *link, text string) error {
-	d, err := doc.ReadStrictJSON(nil, text)
+	d, err := doc.ReadStrictJSON(p.json[:0], text)
+	p.json = d
 	if err != nil || d[0].Kind != doc.Map {
-		return errors.New("it is no JSON object")
+		return errNoObject
 	}
 	get := func(keys ...string) string {
 		for _, key := range keys {
