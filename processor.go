@@ -10,3 +10,9 @@ type ProcessorSpec struct {
 	Params   json.RawMessage `json:"params,omitempty"`
 	Disabled bool            `json:"disabled,omitempty"`
 }
+
+// The stages of a [ProcessorSpec].
+const (
+	NodesStage = "nodes"
+	FileStage  = "file"
+)

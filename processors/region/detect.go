@@ -42,10 +42,11 @@ func (t *Table) byFlag(name string) (Match, bool) {
 	var found Match
 	for i := 0; i < len(name); {
 		r, size := utf8.DecodeRuneInString(name[i:])
-		flag := ""
-		if r == whiteFlag || indicator(r) {
-			flag = flagAt(name[i:])
+		if r != whiteFlag && !indicator(r) {
+			i += size
+			continue
 		}
+		flag := flagAt(name[i:])
 		region := t.flags[flag]
 		if region == nil && subdivision(flag) {
 			region = t.byID["uk"]
