@@ -598,7 +598,7 @@ var pin = table.Codec[string]{Read: table.Text.Read, Only: "SHA-256 in hex", Wri
 
 // certificate is PEM text, or the path of a file below the client's folder.
 var certificate = table.Codec[string]{Read: table.Text.Read, Only: "PEM, or a path below the client's folder", Write: func(o *doc.Items, key, v string) bool {
-	if !strings.Contains(v, "-----BEGIN") && (path.IsAbs(v) || !filepath.IsLocal(v)) {
+	if !value.IsPEM(v) && (path.IsAbs(v) || !filepath.IsLocal(v)) {
 		return false
 	}
 	o.AddStr(key, v)
@@ -933,6 +933,15 @@ var (
 	}, f.WireGuard.Reserved.Info)
 )
 
+// everywhere is where a peer of several leads that does not say: the client
+// wants it said.
+var everywhere = table.Custom([]string{"allowed-ips"}, nil, func(w *table.Writer, key string) bool {
+	if p := f.Peer.AllowedIPs.At(w.Node); p == nil || len(*p) == 0 {
+		w.Out.AddStrings(key, []string{"0.0.0.0/0", "::/0"})
+	}
+	return false
+}).Always()
+
 func singlePeer(n *sandrone.Node) bool { return n.WireGuard != nil && len(n.WireGuard.Peers) == 1 }
 
 var upper = table.Codec[string]{
@@ -1003,14 +1012,27 @@ var pem = table.Codec[string]{
 	Only: "PEM, also in base64",
 	Read: table.Text.Read,
 	Write: func(o *doc.Items, key, v string) bool {
-		if !strings.Contains(v, "PRIVATE KEY") {
-			text, ok := value.Base64Text(v)
-			if !ok || !strings.Contains(text, "PRIVATE KEY") {
-				return false
-			}
-			v = text
+		text, _, ok := value.PrivateKey(v)
+		if ok {
+			o.AddStr(key, text)
 		}
-		o.AddStr(key, v)
-		return true
+		return ok
 	},
 }
+
+// pairFits leaves out a client certificate that is not its key's: the client
+// opens both when it reads the file.
+var pairFits = table.Refuse(f.TLS.Certificate.Info, func(n *sandrone.Node) string {
+	if t := n.TLS; t != nil && t.Enabled && t.Certificate != "" && !value.CertificatePair(t.Certificate, t.PrivateKey) {
+		return "the certificate and the key do not belong together"
+	}
+	return ""
+}).Only("PEM with its key, or paths below the client's folder")
+
+// realmFits: the client meets a server through a realm or hops ports, not both.
+var realmFits = table.Refuse(f.Hysteria.RealmEnabled.Info, func(n *sandrone.Node) string {
+	if h := n.Hysteria; h != nil && h.Realm != nil && h.Realm.Enabled && len(h.ServerPorts) > 0 {
+		return "a realm and port hopping exclude each other"
+	}
+	return ""
+}).Only("without port hopping")

@@ -90,7 +90,7 @@ func tls(name ...string) []table.Row {
 		table.KeyAs(f.TLS.Fingerprint, pin, "fingerprint", "server-cert-fingerprint"),
 		table.KeyAs(f.TLS.Certificate, certificate, "certificate"),
 		table.KeyAs(f.TLS.PrivateKey, certificate, "private-key"),
-		readOnlyTLS,
+		readOnlyTLS, pairFits,
 	)
 }
 
@@ -312,6 +312,7 @@ var hysteria2 = rows(
 	rate("down", f.Hysteria.DownMbps, f.Hysteria.Down).Alias("down-speed"),
 	table.KeyAs(f.Hysteria.Obfs, table.Among("salamander", "gecko"), "obfs"),
 	key(f.Hysteria.ObfsPassword, "obfs-password"),
+	realmFits,
 	number(f.Hysteria.CWND, "cwnd"),
 	number(f.Hysteria.UDPMTU, "udp-mtu"),
 	key(f.Hysteria.BBRProfile, "bbr-profile"),
@@ -379,7 +380,7 @@ var wireguard = rows(
 		table.KeyAs(f.Peer.PublicKey, table.Key32, "public-key"),
 		table.KeyAs(f.Peer.PreSharedKey, table.Key32, "pre-shared-key", "preshared-key"),
 		table.Key(f.Peer.Reserved, "reserved"),
-		words(f.Peer.AllowedIPs, "allowed-ips"),
+		words(f.Peer.AllowedIPs, "allowed-ips"), everywhere,
 		number(f.Peer.PersistentKeepalive, "persistent-keepalive").ReadOnly(),
 	).When(severalPeers),
 	number(f.WireGuard.MTU, "mtu"),
@@ -447,7 +448,7 @@ var socks = rows(
 	table.KeyAs(f.TLS.Fingerprint, pin, "fingerprint", "server-cert-fingerprint"),
 	table.KeyAs(f.TLS.Certificate, certificate, "certificate"),
 	table.KeyAs(f.TLS.PrivateKey, certificate, "private-key"),
-	words(f.TLS.ALPN, "alpn").ReadOnly(), helloIgnore, readOnlyTLS, disableSNI,
+	words(f.TLS.ALPN, "alpn").ReadOnly(), helloIgnore, readOnlyTLS, pairFits, disableSNI,
 	udp, dial("tfo"),
 )
 
@@ -461,7 +462,7 @@ var http = rows(
 	table.KeyAs(f.TLS.Fingerprint, pin, "fingerprint", "server-cert-fingerprint"),
 	table.KeyAs(f.TLS.Certificate, certificate, "certificate"),
 	table.KeyAs(f.TLS.PrivateKey, certificate, "private-key"),
-	words(f.TLS.ALPN, "alpn").ReadOnly(), helloIgnore, readOnlyTLS, disableSNI,
+	words(f.TLS.ALPN, "alpn").ReadOnly(), helloIgnore, readOnlyTLS, pairFits, disableSNI,
 	table.Key(f.Headers, "headers"),
 	dial("tfo"),
 )

@@ -2,12 +2,12 @@ package table
 
 import (
 	"encoding/base64"
-	"encoding/binary"
 	"strings"
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert/doc"
 	"github.com/sandrone-gateway/sandrone/convert/field"
+	"github.com/sandrone-gateway/sandrone/convert/value"
 )
 
 // Rows that are the same in every dialect.
@@ -109,34 +109,17 @@ var RealityKey = Codec[string]{Read: Text.Read, Only: "32 bytes in base64url", W
 	return true
 }}
 
-// HostKeys are SSH host keys, lines "algorithm base64" whose blob begins with
-// the algorithm's own name (RFC 4253 §6.6). Clients refuse what is no key.
+// HostKeys are SSH host keys, lines "algorithm base64". Clients refuse what is
+// no key.
 var HostKeys = Codec[[]string]{Read: Words.Read, Only: "SSH public keys", Write: func(o *doc.Items, key string, v []string) bool {
 	for _, line := range v {
-		if !isHostKey(line) {
+		if !value.HostKey(line) {
 			return false
 		}
 	}
 	o.AddStrings(key, v)
 	return true
 }}
-
-func isHostKey(line string) bool {
-	algorithm, rest, ok := strings.Cut(strings.TrimSpace(line), " ")
-	if !ok {
-		return false
-	}
-	blob, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
-	b, err := base64.StdEncoding.DecodeString(blob)
-	if err != nil || len(b) < 8 {
-		return false
-	}
-	n := binary.BigEndian.Uint32(b)
-	if uint64(n) > uint64(len(b)-4) || string(b[4:4+n]) != algorithm {
-		return false
-	}
-	return algorithm != "ssh-ed25519" || len(b) == 4+11+4+32
-}
 
 // SS2022 leaves out a Shadowsocks 2022 node whose keys do not have the length
 // of its cipher (SIP022), or that has several keys for a cipher with one.
