@@ -44,17 +44,19 @@ type link struct {
 
 // cutScheme splits a link after its scheme.
 func cutScheme(s string) (scheme, rest string, ok bool) {
-	i := strings.Index(s, "://")
-	if i <= 0 || i > 32 {
+	const most = 32
+	i := 0
+	for i < len(s) && i <= most && isSchemeByte(s[i]) {
+		i++
+	}
+	if i == 0 || i > most || !strings.HasPrefix(s[i:], "://") {
 		return "", "", false
 	}
-	for j := 0; j < i; j++ {
-		c := s[j]
-		if !('a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '+' || c == '-' || c == '.') {
-			return "", "", false
-		}
-	}
 	return strings.ToLower(s[:i]), s[i+3:], true
+}
+
+func isSchemeByte(c byte) bool {
+	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '+' || c == '-' || c == '.'
 }
 
 // cut splits in the order fragment, query, path, userinfo. A later # belongs

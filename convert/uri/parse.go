@@ -308,10 +308,6 @@ func detect(s *convert.Shape) bool {
 	}
 }
 
-func isSchemeByte(c byte) bool {
-	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '+' || c == '-' || c == '.'
-}
-
 // lineStart reports whether only white space, invisible characters and a quote
 // stand between the end of before and the line break in front of it.
 func lineStart(before string) bool {

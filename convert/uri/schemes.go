@@ -719,10 +719,12 @@ func readVMess(p *parser, l *link) error {
 		}
 	}
 	switch {
-	case strings.Contains(text, "{") && !formC.MatchString(text):
+	case strings.HasPrefix(strings.TrimSpace(text), "{"):
 		return p.vmessJSON(l, text)
 	case formC.MatchString(text):
 		return p.vmessLine(l, text)
+	case strings.Contains(text, "{"):
+		return errNoObject
 	}
 	return p.vmessBase64(l, text)
 }
