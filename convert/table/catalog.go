@@ -101,11 +101,11 @@ func (d *Dialect) ordered() []Protocol {
 }
 
 // lines are the leaves of a program, each with the row that settles it.
-type lines map[field.ID]*Row
+type lines map[field.ID]*row
 
 func (d *Dialect) lines(p *program, t sandrone.Type, into lines) lines {
 	if into == nil {
-		into = lines{field.Type.ID: new(Row)} // that there is a program says the type
+		into = lines{field.Type.ID: new(row)} // that there is a program says the type
 	}
 	restrict := make(map[field.ID]*step) // by rows that settle nothing themselves
 	for i := range p.rows {
@@ -126,7 +126,7 @@ func (d *Dialect) lines(p *program, t sandrone.Type, into lines) lines {
 				into.add(id, row)
 			}
 		case s.kind == restKind:
-			row := s.Row
+			row := s.row
 			row.notes = "the family " + d.Family
 			for _, f := range s.fields {
 				into.add(f.ID, &row)
@@ -134,7 +134,7 @@ func (d *Dialect) lines(p *program, t sandrone.Type, into lines) lines {
 		default:
 			for _, f := range s.fields {
 				if f.For.Has(t) {
-					into.add(f.ID, &s.Row)
+					into.add(f.ID, &s.row)
 				}
 			}
 		}
@@ -153,9 +153,9 @@ func (d *Dialect) lines(p *program, t sandrone.Type, into lines) lines {
 }
 
 // add keeps the row that carries the most of a leaf.
-func (l lines) add(id field.ID, row *Row) {
-	if old := l[id]; old == nil || old.notes != "" && row.notes == "" {
-		l[id] = row
+func (l lines) add(id field.ID, r *row) {
+	if old := l[id]; old == nil || old.notes != "" && r.notes == "" {
+		l[id] = r
 	}
 }
 

@@ -91,7 +91,7 @@ type program struct {
 
 // step is one compiled row.
 type step struct {
-	Row
+	row
 	mask  field.Set // fields that the row settles
 	eager bool      // the row has its turn even where the node carries none of them
 	prog  *program  // of a section
@@ -205,10 +205,11 @@ func (p *program) settles() (all field.Set) {
 
 func (d *Dialect) compile(rows []Row, fold func(string) string, write bool, v Version) *program {
 	p := &program{fold: fold}
-	for _, row := range rows {
-		s := step{Row: row}
+	for _, r := range rows {
+		row := *r.row
+		s := step{row: row}
 		if write && row.wcond != nil {
-			s.Row = row.When(row.wcond)
+			s.row = *r.When(row.wcond).row
 		}
 		for _, f := range row.fields {
 			s.mask.Add(f.ID)

@@ -35,7 +35,12 @@ func Not(c Cond) Cond { return func(n *sandrone.Node) bool { return !c(n) } }
 
 // Row is one line of a table. The zero Row is not usable; see [Key] and the
 // other constructors. Modifiers return a changed copy.
-type Row struct {
+//
+// A row is a pointer, since a table puts its rows through many lists on the
+// way to a program.
+type Row struct{ *row }
+
+type row struct {
 	keys   []string
 	fields []*field.Info
 	read   ReadFunc
@@ -75,7 +80,7 @@ func Key[T any](f field.Field[T], keys ...string) Row { return KeyAs(f, codecOf[
 
 // KeyAs is [Key] with the client's own spelling of the value.
 func KeyAs[T any](f field.Field[T], c Codec[T], keys ...string) Row {
-	row := Row{keys: keys, fields: []*field.Info{f.Info}, notes: c.Only}
+	row := Row{&row{keys: keys, fields: []*field.Info{f.Info}, notes: c.Only}}
 	if c.Read != nil {
 		row.read = func(r *Reader, i int) bool {
 			v, ok := c.Read(r.Doc, i)
@@ -112,7 +117,7 @@ func Set[T any](r *Reader, f field.Field[T], v T) { set(f, r.Node, v) }
 
 // MetaKey is the row of a reserved member of the node's meta map.
 func MetaKey(f field.MetaField, keys ...string) Row {
-	return Row{keys: keys, fields: []*field.Info{f.Info},
+	return Row{&row{keys: keys, fields: []*field.Info{f.Info},
 		read: func(r *Reader, i int) bool {
 			v, ok := r.Doc.Scalar(i)
 			if ok && v != "" {
@@ -123,12 +128,14 @@ func MetaKey(f field.MetaField, keys ...string) Row {
 		write: func(w *Writer, key string) bool {
 			w.Out.AddStr(key, w.Node.Meta[f.Key])
 			return true
-		}}
+		}}}
 }
 
 // In is a nested object under key. It is left out when no row in it wrote
 // anything. Further keys are aliases on read.
-func In(key string, rows ...Row) Row { return Row{keys: []string{key}, kind: section, rows: rows} }
+func In(key string, rows ...Row) Row {
+	return Row{&row{keys: []string{key}, kind: section, rows: rows}}
+}
 
 // Group joins lists of rows and rows into one list, so that shared parts of a
 // table can be written once.
@@ -149,18 +156,20 @@ func Group(parts ...any) []Row {
 
 // EachPeer is a list of objects under key, one for each wireguard peer; rows
 // name the leaves of [field.Peer].
-func EachPeer(key string, rows ...Row) Row { return Row{keys: []string{key}, kind: each, rows: rows} }
+func EachPeer(key string, rows ...Row) Row {
+	return Row{&row{keys: []string{key}, kind: each, rows: rows}}
+}
 
 // Const writes a fixed text under key and reads nothing from it.
 func Const(key, value string) Row {
-	return Row{keys: []string{key}, always: true,
+	return Row{&row{keys: []string{key}, always: true,
 		read:  func(*Reader, int) bool { return true },
-		write: func(w *Writer, key string) bool { w.Out.AddStr(key, value); return true }}
+		write: func(w *Writer, key string) bool { w.Out.AddStr(key, value); return true }}}
 }
 
 // Implied says that these values need no key: the client assumes them.
 func Implied[T comparable](f field.Field[T], values ...T) Row {
-	return Row{kind: noted, fields: []*field.Info{f.Info}, write: func(w *Writer, _ string) bool {
+	return Row{&row{kind: noted, fields: []*field.Info{f.Info}, write: func(w *Writer, _ string) bool {
 		p := f.At(w.Node)
 		if p == nil {
 			return false
@@ -171,14 +180,14 @@ func Implied[T comparable](f field.Field[T], values ...T) Row {
 			}
 		}
 		return false
-	}}
+	}}}
 }
 
 // States says that the presence of the enclosing object means v.
 func States[T any](f field.Field[T], v T) Row {
-	return Row{kind: noted, fields: []*field.Info{f.Info},
+	return Row{&row{kind: noted, fields: []*field.Info{f.Info},
 		read:  func(r *Reader, _ int) bool { set(f, r.Node, v); return true },
-		write: func(*Writer, string) bool { return true }}
+		write: func(*Writer, string) bool { return true }}}
 }
 
 // Custom is a row for what no codec fits: several fields in one value, or a
@@ -186,41 +195,47 @@ func States[T any](f field.Field[T], v T) Row {
 // one direction. write is called when the node carries one of the fields; true
 // settles all of them.
 func Custom(keys []string, read ReadFunc, write WriteFunc, fields ...*field.Info) Row {
-	return Row{keys: keys, read: read, write: write, fields: fields}
+	return Row{&row{keys: keys, read: read, write: write, fields: fields}}
 }
 
 // Derived is a row without a key of its own that settles fields: it writes
 // what it wants through the writer.
 func Derived(write WriteFunc, fields ...*field.Info) Row {
-	return Row{kind: noted, write: write, fields: fields}
+	return Row{&row{kind: noted, write: write, fields: fields}}
 }
 
 // RawKey documents keys that are not modelled: they stay in raw.
-func RawKey(keys ...string) Row { return Row{keys: keys, kind: raw} }
+func RawKey(keys ...string) Row { return Row{&row{keys: keys, kind: raw}} }
 
 // Ignore documents keys that mean nothing to a node.
-func Ignore(keys ...string) Row { return Row{keys: keys, kind: ignored} }
+func Ignore(keys ...string) Row { return Row{&row{keys: keys, kind: ignored}} }
 
 // Refuse leaves a node out when why returns a text: a short clause that says
 // what the client does not take, without any secret.
 func Refuse(f *field.Info, why func(n *sandrone.Node) string) Row {
-	return Row{kind: refuse, fields: []*field.Info{f}, notes: "what the client takes together", write: func(w *Writer, _ string) bool {
+	return Row{&row{kind: refuse, fields: []*field.Info{f}, notes: "what the client takes together", write: func(w *Writer, _ string) bool {
 		if clause := why(w.Node); clause != "" {
 			w.Refuse(f, clause)
 		}
 		return false
-	}}
+	}}}
 }
 
 // Limited notes in the catalogue that fields can be carried in some nodes only,
 // where that follows from the conditions of several rows.
 func Limited(values string, fields ...*field.Info) Row {
-	return Row{kind: limited, notes: values, fields: fields}
+	return Row{&row{kind: limited, notes: values, fields: fields}}
+}
+
+func (r Row) copy() Row {
+	c := *r.row
+	return Row{&c}
 }
 
 // When limits a row to nodes that meet the condition. On read a row whose
 // condition fails leaves its key to another row, or to raw.
 func (r Row) When(c Cond) Row {
+	r = r.copy()
 	if old := r.cond; old != nil {
 		r.cond = func(n *sandrone.Node) bool { return old(n) && c(n) }
 		return r
@@ -231,6 +246,7 @@ func (r Row) When(c Cond) Row {
 
 // WriteWhen limits only the writing to nodes that meet the condition.
 func (r Row) WriteWhen(c Cond) Row {
+	r = r.copy()
 	if old := r.wcond; old != nil {
 		r.wcond = func(n *sandrone.Node) bool { return old(n) && c(n) }
 		return r
@@ -240,45 +256,46 @@ func (r Row) WriteWhen(c Cond) Row {
 }
 
 // Unless keeps the row from reading where the same object has this key too.
-func (r Row) Unless(key string) Row { r.unless = key; return r }
+func (r Row) Unless(key string) Row { r = r.copy(); r.unless = key; return r }
 
 // Since says that clients before this version do not know the row.
-func (r Row) Since(v string) Row { r.since = V(v); return r }
+func (r Row) Since(v string) Row { r = r.copy(); r.since = V(v); return r }
 
 // Until says that clients from this version on do not know the row.
-func (r Row) Until(v string) Row { r.until = V(v); return r }
+func (r Row) Until(v string) Row { r = r.copy(); r.until = V(v); return r }
 
 // Always runs the writer even when the node carries none of the fields, for a
 // zero that the client must be told.
-func (r Row) Always() Row { r.always = true; return r }
+func (r Row) Always() Row { r = r.copy(); r.always = true; return r }
 
 // Kept writes the object even when it is empty, for nodes that meet the
 // condition.
-func (r Row) Kept(c Cond) Row { r.kept = c; return r }
+func (r Row) Kept(c Cond) Row { r = r.copy(); r.kept = c; return r }
 
 // ReadOnly keeps the row from writing.
-func (r Row) ReadOnly() Row { r.write = nil; return r }
+func (r Row) ReadOnly() Row { r = r.copy(); r.write = nil; return r }
 
 // WriteOnly keeps the row from reading.
-func (r Row) WriteOnly() Row { r.read = nil; return r }
+func (r Row) WriteOnly() Row { r = r.copy(); r.read = nil; return r }
 
 // Written keeps the row from reading and writes it under another key.
-func (r Row) Written(key string) Row { r.read, r.keys = nil, []string{key}; return r }
+func (r Row) Written(key string) Row { r = r.copy(); r.read, r.keys = nil, []string{key}; return r }
 
 // Only notes the values that the row, or the rows of the object, can carry. The
 // fields then stand among the supported and among the lossy ones of the
 // catalogue. Codecs with a list of words note it themselves.
-func (r Row) Only(values string) Row { r.notes = values; return r }
+func (r Row) Only(values string) Row { r = r.copy(); r.notes = values; return r }
 
 // Ref names the document that defines the row, where it is not the dialect's.
-func (r Row) Ref(ref sandrone.SourceRef) Row { r.source = &ref; return r }
+func (r Row) Ref(ref sandrone.SourceRef) Row { r = r.copy(); r.source = &ref; return r }
 
 // RawAs gives the raw keys of a section a prefix of their own, where the name
 // of the section is not the source's: "vmess." for the JSON in a link.
-func (r Row) RawAs(prefix string) Row { r.rawAs = prefix; return r }
+func (r Row) RawAs(prefix string) Row { r = r.copy(); r.rawAs = prefix; return r }
 
 // Alias adds keys that a reader accepts.
 func (r Row) Alias(keys ...string) Row {
+	r = r.copy()
 	r.keys = append(append([]string(nil), r.keys...), keys...)
 	return r
 }
@@ -287,7 +304,7 @@ func (r Row) Alias(keys ...string) Row {
 // map of verbatim JSON, and writes them back there. It is the last row of its
 // object.
 func RestOf(f field.Field[sandrone.Raw]) Row {
-	return Row{kind: noted, fields: []*field.Info{f.Info},
+	return Row{&row{kind: noted, fields: []*field.Info{f.Info},
 		read: func(r *Reader, at int) bool {
 			for i := at + 1; i < r.Doc.Next(at); i = r.Doc.Next(i) {
 				if r.used[i] || r.empty(i) {
@@ -310,14 +327,14 @@ func RestOf(f field.Field[sandrone.Raw]) Row {
 				}
 			}
 			return true
-		}}
+		}}}
 }
 
 // Rest keeps every key that no other row took in the node's opaque options,
 // and writes them back where they came from. It is the last row of a protocol
 // that is carried and not modelled.
 func Rest() Row {
-	return Row{kind: restKind, fields: []*field.Info{field.OpaqueFamily.Info, field.OpaqueOptions.Info}}
+	return Row{&row{kind: restKind, fields: []*field.Info{field.OpaqueFamily.Info, field.OpaqueOptions.Info}}}
 }
 
 // Writer returns the row's own writer, for a row that wraps another.

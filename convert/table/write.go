@@ -256,7 +256,7 @@ func (w *Writer) write(p *program) {
 	}
 }
 
-func (r *Row) key() string {
+func (r *row) key() string {
 	if len(r.keys) == 0 {
 		return ""
 	}
