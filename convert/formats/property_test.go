@@ -3,7 +3,6 @@ package formats_test
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -223,7 +222,7 @@ func readProfile(t *testing.T, format string) *table.Profile {
 
 func show(v any) string {
 	b, _ := json.Marshal(v)
-	return fmt.Sprintf("%s", b)
+	return string(b)
 }
 
 func inert(n *sandrone.Node, path string) bool {

@@ -58,7 +58,6 @@ type reader struct {
 	convert.Batch
 	*table.Reader
 	count int // entries seen
-	items doc.Items
 }
 
 func parse(text string) (convert.Batch, error) {
