@@ -1122,7 +1122,12 @@ var amnezia = func() []table.Row {
 	}
 	return append(list, table.Derived(func(w *table.Writer, _ string) bool {
 		m := w.Node.WireGuard.Amnezia
-		for key := range m {
+		for key, v := range m {
+			switch v.(type) {
+			case int, string:
+			default:
+				return false
+			}
 			if !slices.Contains(amneziaKeys, key) {
 				return false
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert"
+	"github.com/sandrone-gateway/sandrone/convert/jsonnodes"
 	"github.com/sandrone-gateway/sandrone/convert/uri"
 )
 
@@ -116,14 +117,11 @@ func golden(t *testing.T, list []section) string {
 }
 
 func readNodes(t *testing.T, text string) []sandrone.Node {
-	var nodes []sandrone.Node
-	for line := range strings.Lines(text) {
-		var n sandrone.Node
-		if err := json.Unmarshal([]byte(line), &n); err != nil {
-			t.Fatal(err)
-		}
-		nodes = append(nodes, n)
+	b, err := jsonnodes.Parser.Parse("[" + strings.Join(strings.Split(strings.TrimSpace(text), "\n"), ",") + "]")
+	if err != nil || len(b.Warnings) > 0 {
+		t.Fatal(err, b.Warnings)
 	}
+	nodes := b.Nodes
 	convert.Normalise(nodes)
 	return nodes
 }

@@ -445,6 +445,7 @@ var mieru = rows(
 	table.States(f.Dialer.UDPRelay, sandrone.On).ReadOnly(),
 	table.Implied(f.Dialer.UDPRelay, sandrone.On).Only("true"),
 	table.RawKey("mtu"),
+	ignored,
 )
 
 var socks = rows(
@@ -495,7 +496,7 @@ var naive = rows(
 
 // juicity is carried: what the model does not name stays in opaque.
 var juicity = rows(
-	table.Name("#"),
+	nameRow,
 	endpoint,
 	key(f.UUID, "@user"),
 	key(f.Password, "@pass"),
