@@ -113,3 +113,24 @@ func TestCarriedLinkHasEachOptionOnce(t *testing.T) {
 		t.Errorf("got raw %q, want %q", got, want)
 	}
 }
+
+func TestReadOnlyObjectIsNotWritten(t *testing.T) {
+	d := &table.Dialect{Raw: "q.", Protocols: []table.Protocol{{Type: sandrone.VLESS, Rows: table.Group(
+		table.Name("name"),
+		table.In("extra", table.Key(field.Transport.XPaddingBytes, "padding"), table.RestOf(field.Transport.Extra)).ReadOnly(),
+	)}}}
+	n, _ := readLink(t, d, sandrone.VLESS, "name=n", `extra={"padding":"1","a":1}`)
+	if n.Transport == nil || n.Transport.XHTTP.XPaddingBytes != "1" {
+		t.Fatalf("got transport %v, want the object read", n.Transport)
+	}
+	n.Transport.Type = sandrone.TransportXHTTP
+	got, warnings := render(d, n)
+	if len(got) != 0 || len(warnings) != 1 || warnings[0].Code != sandrone.WarnNodeSkipped {
+		t.Errorf("got %q and %v, want a node without its transport left out", got, warnings)
+	}
+	for _, e := range d.RenderProfile().Fields {
+		if strings.HasPrefix(e.Field, "transport.") {
+			t.Errorf("the catalogue says that %s is written", e.Field)
+		}
+	}
+}

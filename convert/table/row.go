@@ -272,8 +272,17 @@ func (r Row) Always() Row { r = r.copy(); r.always = true; return r }
 // condition.
 func (r Row) Kept(c Cond) Row { r = r.copy(); r.kept = c; return r }
 
-// ReadOnly keeps the row from writing.
-func (r Row) ReadOnly() Row { r = r.copy(); r.write = nil; return r }
+// ReadOnly keeps the row, or the rows of the object, from writing.
+func (r Row) ReadOnly() Row {
+	r = r.copy()
+	r.write = nil
+	rows := r.rows
+	r.rows = nil
+	for _, inner := range rows {
+		r.rows = append(r.rows, inner.ReadOnly())
+	}
+	return r
+}
 
 // WriteOnly keeps the row from reading.
 func (r Row) WriteOnly() Row { r = r.copy(); r.read = nil; return r }
