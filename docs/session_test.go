@@ -2,7 +2,6 @@ package docs_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -79,8 +78,33 @@ type session struct {
 	dir     string
 	program string
 	shell   *interp.Runner
-	output  bytes.Buffer // of the running command, both streams
+	output  transcript // of the running command, both streams
 	server  *process
+}
+
+// transcript collects what the processes of a command line print.
+type transcript struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (o *transcript) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text = append(o.text, p...)
+	return len(p), nil
+}
+
+func (o *transcript) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return string(o.text)
+}
+
+func (o *transcript) set(text string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text = []byte(text)
 }
 
 func newSession(t *testing.T) *session {
@@ -137,8 +161,7 @@ func (s *session) run(path string, b block) {
 			failed = ""
 		}
 		if status && failed != "" {
-			s.output.Reset()
-			s.output.WriteString(failed)
+			s.output.set(failed)
 			failed = ""
 		} else if code := s.command(command); code != 0 {
 			failed = fmt.Sprint(code)
@@ -156,7 +179,7 @@ func (s *session) run(path string, b block) {
 // s.output.
 func (s *session) command(text string) int {
 	s.t.Helper()
-	s.output.Reset()
+	s.output.set("")
 	file, err := syntax.NewParser().Parse(strings.NewReader(text), "")
 	if err != nil {
 		s.t.Fatalf("%s: %v", text, err)
