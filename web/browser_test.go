@@ -255,6 +255,14 @@ type tab struct {
 // The console reports each refusal of the API; only those are let pass.
 func open(t *testing.T, api *stub, before ...action) *tab {
 	t.Helper()
+	p := openOver(t, api, before...)
+	p.api = api
+	return p
+}
+
+// openOver is [open] over any server.
+func openOver(t *testing.T, api http.Handler, before ...action) *tab {
+	t.Helper()
 	b := chromium()
 	if b.ctx == nil {
 		t.Skip("browser test skipped: " + b.why)
@@ -262,7 +270,7 @@ func open(t *testing.T, api *stub, before ...action) *tab {
 	server := httptest.NewServer(api)
 	ctx, stop := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	p := &tab{t: t, ctx: ctx, origin: server.URL, api: api}
+	p := &tab{t: t, ctx: ctx, origin: server.URL}
 	t.Cleanup(func() {
 		cancel()
 		stop()
