@@ -53,9 +53,9 @@ func (p *printer) link(dst []byte, d doc.Items) []byte {
 		dst = append(dst, "vmess://"...)
 		p.buf = doc.AppendJSON(p.buf[:0], d, s.json)
 		dst = base64.StdEncoding.AppendEncode(dst, p.buf)
-		// The member "port" of the JSON and so on are one value: no slash
-		// before what little stands in the query.
-		return p.fragment(p.params(dst, "?"))
+		// Its name is in the JSON. Readers that know no query here are the
+		// rule, so there is one only for what came from one.
+		return p.params(dst, "?")
 	case scheme == "ssr":
 		return p.ssr(dst)
 	case scheme == "ss":
