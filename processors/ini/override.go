@@ -69,7 +69,7 @@ type action func(have, patch []line) []line
 
 var (
 	prepend = func(have, patch []line) []line { return slices.Concat(patch, have) }
-	extend  = func(have, patch []line) []line { return slices.Concat(have, patch) }
+	extend  = func(have, patch []line) []line { return append(have, patch...) }
 	replace = func(_, patch []line) []line { return patch }
 )
 
@@ -125,7 +125,7 @@ type patched struct {
 
 // maxWork bounds the lines that one override looks at, where a patch of many
 // sections for one large section would take quadratic time.
-const maxWork = 1 << 22
+const maxWork = 1 << 21
 
 func newPatched(t text) *patched {
 	p := &patched{text: t, byName: make(map[string][]int, len(t.sections)), gone: make([]bool, len(t.sections)), work: maxWork}
