@@ -49,7 +49,7 @@ type setup struct {
 	log      io.Writer
 }
 
-func (o setup) server(t *testing.T) *server.Server {
+func (o setup) server(t testing.TB) *server.Server {
 	t.Helper()
 	settings := sandrone.DefaultSettings()
 	settings.PublicConvert.RequestsPerMinute = 0
