@@ -1,6 +1,7 @@
 package table
 
 import (
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -82,11 +83,44 @@ type program struct {
 	fold       func(string) string
 	also       *program
 	alsoRaw    string
-	rest       bool // unknown keys go to opaque
+	always     turns   // rows whose turn comes with every node
+	nested     turns   // write: objects, which may have raw keys alone
+	turnsOf    []turns // write: the rows of a leaf, by its id
+	rest       bool    // unknown keys go to opaque
 	applicable field.Set
 	written    field.Set // leaves that a row writes in some node
 	sections   map[string]bool
 	raws       []string // write: prefixes of the raw keys that are the dialect's own
+}
+
+// turns is a set of rows of one program. Most rows of a protocol concern no one
+// node, so both directions go from one member to the next and leave the others
+// untouched, in memory too.
+type turns [4]uint64
+
+// maxRows is how many rows one object may have.
+const maxRows = 64 * len(turns{})
+
+func (t *turns) add(k int) { t[k>>6] |= 1 << (k & 63) }
+
+func (t *turns) addAll(u *turns) {
+	for i := range t {
+		t[i] |= u[i]
+	}
+}
+
+// after returns the first member from k on, or -1.
+func (t *turns) after(k int) int {
+	for i := k >> 6; i < len(t); i++ {
+		w := t[i]
+		if i == k>>6 {
+			w &= ^uint64(0) << (k & 63)
+		}
+		if w != 0 {
+			return i<<6 + bits.TrailingZeros64(w)
+		}
+	}
+	return -1
 }
 
 // step is one compiled row.
@@ -239,11 +273,33 @@ func (d *Dialect) compile(rows []Row, fold func(string) string, write bool, v Ve
 		}
 		p.rows = append(p.rows, s)
 	}
+	if len(p.rows) > maxRows {
+		panic("table: more rows than one object can have")
+	}
 	if write {
 		if d.Sorted {
 			slices.SortStableFunc(p.rows, d.order)
 		}
+		p.turnsOf = make([]turns, field.Len())
+		for k := range p.rows {
+			s := &p.rows[k]
+			if s.eager {
+				p.always.add(k)
+			}
+			if s.prog != nil {
+				p.nested.add(k)
+			}
+			s.mask.Each(func(id field.ID) bool {
+				p.turnsOf[id].add(k)
+				return true
+			})
+		}
 		return p
+	}
+	for k := range p.rows {
+		if p.rows[k].kind == noted {
+			p.always.add(k)
+		}
 	}
 	p.keys = make(map[string][]place)
 	for i, s := range p.rows {

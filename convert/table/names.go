@@ -8,27 +8,21 @@ import (
 
 // names hands out the names of a document, each once.
 type names struct {
-	state map[string]nameState
+	taken map[string]bool
 	next  map[string]int // where the search for a free suffix goes on
 	clean func(string) string
+
+	// A name that is made up must not take one that a later node brings. The
+	// names of the batch are looked up only once one has to be made up.
+	nodes  []sandrone.Node
+	wanted map[string]bool
 }
 
-type nameState uint8
-
-const (
-	wanted nameState = 1 << iota // a node of the batch has it
-	taken                        // it is given out
-)
-
-// reserve notes the names of a batch, so that a name that is made up never
-// takes one that a later node brings. Nodes do not get the client's own names.
+// reserve begins the names of a batch. Nodes do not get the client's own.
 func reserve(nodes []sandrone.Node, clean func(string) string, own []string) *names {
-	s := &names{state: make(map[string]nameState, len(nodes)+len(own)), clean: clean}
+	s := &names{taken: make(map[string]bool, len(nodes)+len(own)), clean: clean, nodes: nodes}
 	for _, name := range own {
-		s.state[name] = taken
-	}
-	for i := range nodes {
-		s.state[s.fit(nodes[i].Name)] |= wanted
+		s.taken[name] = true
 	}
 	return s
 }
@@ -44,21 +38,20 @@ func (s *names) fit(name string) string {
 // number behind it.
 func (s *names) claim(name string) string {
 	final := s.fit(name)
-	if s.state[final]&taken != 0 {
-		base := final
-		k := max(s.next[base], 2)
-		for ; ; k++ {
-			final = base + " " + strconv.Itoa(k)
-			if s.state[final] == 0 {
-				break
-			}
-		}
-		if s.next == nil {
-			s.next = make(map[string]int)
-		}
-		s.next[base] = k
+	if s.take(final) {
+		return final
 	}
-	s.state[final] |= taken
+	base, k := final, max(s.next[final], 2)
+	for ; ; k++ {
+		final = base + " " + strconv.Itoa(k)
+		if !s.isWanted(final) && s.take(final) {
+			break
+		}
+	}
+	if s.next == nil {
+		s.next = make(map[string]int)
+	}
+	s.next[base] = k + 1
 	return final
 }
 
@@ -66,12 +59,28 @@ func (s *names) claim(name string) string {
 func (s *names) invent(name string) string {
 	base := s.fit(name)
 	final := base
-	for k := 2; s.state[final] != 0; k++ {
+	for k := 2; s.isWanted(final) || !s.take(final); k++ {
 		final = base + " " + strconv.Itoa(k)
 	}
-	s.state[final] |= taken
 	return final
 }
 
+// take gives a name out; false: it is gone.
+func (s *names) take(name string) bool {
+	n := len(s.taken)
+	s.taken[name] = true
+	return len(s.taken) > n
+}
+
+func (s *names) isWanted(name string) bool {
+	if s.wanted == nil {
+		s.wanted = make(map[string]bool, len(s.nodes))
+		for i := range s.nodes {
+			s.wanted[s.fit(s.nodes[i].Name)] = true
+		}
+	}
+	return s.wanted[name]
+}
+
 // release gives a name back that turned out not to be written.
-func (s *names) release(final string) { s.state[final] &^= taken }
+func (s *names) release(final string) { delete(s.taken, final) }

@@ -168,12 +168,14 @@ func (r *Reader) section(p *program, at int) {
 		r.slots = append(r.slots, slot{})
 	}
 	end := r.Doc.Next(at)
+	turn := p.always
 	for i := at + 1; i < end; i = r.Doc.Next(i) {
 		for _, pl := range p.places(r.Doc[i].Key) {
 			r.offer(p, base, pl, i)
+			turn.add(int(pl.row))
 		}
 	}
-	for k := range p.rows {
+	for k := turn.after(0); k >= 0; k = turn.after(k + 1) {
 		s := &p.rows[k]
 		i := int(r.slots[base+k].item)
 		if s.kind == noted {

@@ -229,9 +229,17 @@ func (w *Writer) rawOf(p *program, at int) {
 }
 
 func (w *Writer) write(p *program) {
-	for k := range p.rows {
+	turn := p.always
+	w.has.Each(func(id field.ID) bool {
+		turn.addAll(&p.turnsOf[id])
+		return true
+	})
+	if len(w.raw) > 0 {
+		turn.addAll(&p.nested)
+	}
+	for k := turn.after(0); k >= 0; k = turn.after(k + 1) {
 		s := &p.rows[k]
-		if !s.eager && !s.mask.Meets(&w.has) && (s.prog == nil || len(w.raw) == 0 || !w.ownsRaw(s)) {
+		if s.prog != nil && !s.eager && !s.mask.Meets(&w.has) && !w.ownsRaw(s) {
 			continue
 		}
 		if s.cond != nil && !s.cond(w.Node) {
