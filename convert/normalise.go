@@ -307,6 +307,7 @@ func normaliseTransport(n *sandrone.Node) {
 			plainTCP(t)
 		} else {
 			hostFromHeaders(t)
+			headersFromHost(t)
 		}
 	case sandrone.TransportWebSocket:
 		if rest, bytes, ok := value.EarlyData(t.Path); ok {
@@ -316,12 +317,7 @@ func normaliseTransport(n *sandrone.Node) {
 			}
 		}
 		hostFromHeaders(t)
-		if _, has := t.Headers["Host"]; t.Host != "" && !has {
-			headers := make(map[string]string, len(t.Headers)+1)
-			maps.Copy(headers, t.Headers)
-			headers["Host"] = t.Host
-			t.Headers = headers
-		}
+		headersFromHost(t)
 	case sandrone.TransportXHTTP:
 		if x := t.XHTTP; x != nil && x.DownloadSettings != nil && x.DownloadSettings.TLS != nil {
 			normaliseTLS(x.DownloadSettings.TLS)
@@ -365,6 +361,18 @@ func hostFromHeaders(t *sandrone.Transport) {
 	if t.Host == "" {
 		t.Host = t.Headers["Host"]
 	}
+}
+
+// headersFromHost states the host among the headers as well, where a transport
+// sends it as one.
+func headersFromHost(t *sandrone.Transport) {
+	if _, has := t.Headers["Host"]; t.Host == "" || has {
+		return
+	}
+	headers := make(map[string]string, len(t.Headers)+1)
+	maps.Copy(headers, t.Headers)
+	headers["Host"] = t.Host
+	t.Headers = headers
 }
 
 func (z *normaliser) hysteria(n *sandrone.Node) {

@@ -99,7 +99,7 @@ func TestNormalise(t *testing.T) {
 		{"transport word", `{"type":"vmess","cipher":"auto","name":"x","server":"a","transport":{"type":"splithttp"}}`, `{"transport":{"type":"xhttp"}}`, nil},
 		{"no-ops on plain tcp", `{"type":"vmess","cipher":"auto","name":"x","server":"a","transport":{"type":"tcp","header_type":"none","host":"h","path":"/","headers":{"Host":"h"}}}`, `{"transport":{"type":"tcp"}}`, nil},
 		{"a path on plain tcp", `{"type":"vmess","cipher":"auto","name":"x","server":"a","transport":{"type":"tcp","path":"/x"}}`, `{}`, nil},
-		{"host of the tcp header", `{"type":"vmess","cipher":"auto","name":"x","server":"a","transport":{"type":"tcp","header_type":"HTTP","host":"h","path":"/"}}`, `{"transport":{"type":"tcp","header_type":"http","host":"h","path":"/"}}`, nil},
+		{"host of the tcp header", `{"type":"vmess","cipher":"auto","name":"x","server":"a","transport":{"type":"tcp","header_type":"HTTP","host":"h","path":"/"}}`, `{"transport":{"type":"tcp","header_type":"http","host":"h","headers":{"Host":"h"},"path":"/"}}`, nil},
 		{"grpc gun", `{"type":"vmess","cipher":"auto","name":"x","server":"a","transport":{"type":"gun","grpc_mode":"gun"}}`, `{"transport":{"type":"grpc"}}`, nil},
 		{"websocket host goes to headers", `{"type":"vmess","cipher":"auto","name":"x","server":"a","transport":{"type":"ws","host":"h","headers":{"A":"b"}}}`, `{"transport":{"type":"websocket","host":"h","headers":{"A":"b","Host":"h"}}}`, nil},
 		{"websocket host comes from headers", `{"type":"vmess","cipher":"auto","name":"x","server":"a","transport":{"type":"websocket","headers":{"host":"h"}}}`, `{"transport":{"type":"websocket","host":"h","headers":{"Host":"h"}}}`, nil},

@@ -342,6 +342,18 @@ func (m *maker) optionalTLS() *sandrone.TLS {
 	return m.tls()
 }
 
+// hostHeader states the host as a header, as the normal form of some transports
+// does.
+func hostHeader(t *sandrone.Transport) {
+	if t.Host == "" {
+		return
+	}
+	if t.Headers == nil {
+		t.Headers = map[string]string{}
+	}
+	t.Headers["Host"] = t.Host
+}
+
 func (m *maker) transport() *sandrone.Transport {
 	if m.IntN(4) == 0 {
 		return nil
@@ -368,15 +380,11 @@ func (m *maker) transport() *sandrone.Transport {
 		t.Type, t.HeaderType = sandrone.TransportTCP, "http"
 		web()
 		hosts()
+		hostHeader(t)
 	case sandrone.TransportWebSocket:
 		web()
 		early()
-		if t.Host != "" {
-			if t.Headers == nil {
-				t.Headers = map[string]string{}
-			}
-			t.Headers["Host"] = t.Host
-		}
+		hostHeader(t)
 	case sandrone.TransportGRPC:
 		m.opt(&t.ServiceName, "GunService", "a/b c")
 		m.opt(&t.GRPCMode, "multi")
