@@ -10,13 +10,18 @@ package engine
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert"
 	"github.com/sandrone-gateway/sandrone/fetch"
+	"github.com/sandrone-gateway/sandrone/processors"
+	"github.com/sandrone-gateway/sandrone/processors/script"
+	"github.com/sandrone-gateway/sandrone/store"
 )
 
 // Fetcher reads one remote address; [*fetch.Client] is the guarded one.
@@ -33,7 +38,14 @@ type Options struct {
 	// cores come from the environment only, and Doctor checks no directory.
 	DataDir string
 
-	Fetcher Fetcher             // nil means one made from Settings
+	Store   *store.Store         // nil: nothing is stored or cached, and names resolve to nothing
+	Steps   *processors.Registry // nil: a step that would run is not_implemented
+	Scripts script.Runner        // nil: scripts are not_implemented
+	Prober  processors.Prober    // nil: probing is not available
+	Logger  *slog.Logger         // nil: nobody
+	Metrics Metrics              // nil: nobody
+
+	Fetcher Fetcher             // nil means one made from Settings, and made again when they change
 	Now     func() time.Time    // nil means time.Now
 	Getenv  func(string) string // nil means os.Getenv; tells where cores are
 }
@@ -41,13 +53,27 @@ type Options struct {
 // Engine runs the use cases. It is safe for concurrent use.
 type Engine struct {
 	registry *convert.Registry
-	settings sandrone.Settings
 	dataDir  string
-	fetcher  Fetcher
+	store    *store.Store
+	steps    *processors.Registry
+	scripts  script.Runner
+	prober   processors.Prober
+	log      *slog.Logger
+	metrics  Metrics
 	now      func() time.Time
 	getenv   func(string) string
 
+	fixedFetcher Fetcher // the one of Options, if any
+	live         atomic.Pointer[live]
+
 	refs sync.Map // refsKey -> []sandrone.SourceRef
+}
+
+// live is what follows the settings. It is replaced as a whole, never changed,
+// so a request that has one is not disturbed by a change.
+type live struct {
+	settings sandrone.Settings
+	fetcher  Fetcher
 }
 
 // New makes an engine. Settings that cannot be used are an invalid_argument
@@ -58,17 +84,23 @@ func New(o Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		registry: o.Registry,
-		settings: settings,
-		dataDir:  o.DataDir,
-		fetcher:  o.Fetcher,
-		now:      o.Now,
-		getenv:   o.Getenv,
+		registry:     o.Registry,
+		dataDir:      o.DataDir,
+		store:        o.Store,
+		steps:        o.Steps,
+		scripts:      o.Scripts,
+		prober:       o.Prober,
+		log:          o.Logger,
+		metrics:      o.Metrics,
+		now:          o.Now,
+		getenv:       o.Getenv,
+		fixedFetcher: o.Fetcher,
 	}
-	if e.fetcher == nil {
-		if e.fetcher, err = fetch.New(fetchOptions(settings)); err != nil {
-			return nil, err
-		}
+	if e.log == nil {
+		e.log = slog.New(slog.DiscardHandler)
+	}
+	if e.metrics == nil {
+		e.metrics = noMetrics{}
 	}
 	if e.now == nil {
 		e.now = time.Now
@@ -76,12 +108,33 @@ func New(o Options) (*Engine, error) {
 	if e.getenv == nil {
 		e.getenv = os.Getenv
 	}
+	if err := e.apply(settings); err != nil {
+		return nil, err
+	}
 	return e, nil
+}
+
+// apply puts checked settings into effect. What runs keeps those it began
+// with.
+func (e *Engine) apply(settings sandrone.Settings) error {
+	next := &live{settings: settings, fetcher: e.fixedFetcher}
+	if next.fetcher == nil {
+		fetcher, err := fetch.New(fetchOptions(settings))
+		if err != nil {
+			return err
+		}
+		next.fetcher = fetcher
+	}
+	if e.store != nil {
+		e.store.Cache().SetLimit(settings.CacheDefaults.CacheMaxBytes)
+	}
+	e.live.Store(next)
+	return nil
 }
 
 // Settings returns the settings in effect, normalised. Its lists must not be
 // changed.
-func (e *Engine) Settings() sandrone.Settings { return e.settings }
+func (e *Engine) Settings() sandrone.Settings { return e.live.Load().settings }
 
 func fetchOptions(s sandrone.Settings) fetch.Options {
 	return fetch.Options{

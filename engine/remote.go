@@ -87,7 +87,7 @@ func (e *Engine) readRemote(ctx context.Context, r *Remote, format string, publi
 		req.Policy = fetch.Managed
 		req.UserAgent, req.Proxy, req.Timeout = r.UserAgent, r.Proxy, milliseconds(r.TimeoutMS)
 	}
-	resp, err := e.fetcher.Get(ctx, req)
+	resp, err := e.live.Load().fetcher.Get(ctx, req)
 	if err != nil {
 		return nil, under(err, "remote")
 	}
