@@ -95,6 +95,9 @@ func TestCatalogOfThisBuild(t *testing.T) {
 		if item.Reversible != (item.Format == "json-nodes") {
 			t.Errorf("%s: reversible is %v", name, item.Reversible)
 		}
+		if item.Reversible && len(d.Lossy) > 0 {
+			t.Errorf("%s: is reversible and loses %s", name, d.Lossy[0].Field)
+		}
 		if item.Direction == "parse" && len(d.Lossy) > 0 || item.Direction == "render" && len(d.RawOnly) > 0 {
 			t.Errorf("%s: has a list of the other direction", name)
 		}
@@ -120,6 +123,30 @@ func TestCatalogOfThisBuild(t *testing.T) {
 				if e.Field == "" || strings.Contains(e.Field, "*") || strings.Contains(e.Notes, "\n") || e.Source.Kind == "" || e.Source.Name == "" {
 					t.Errorf("%s: %v is not well formed: %+v", name, key, e)
 				}
+			}
+		}
+	}
+}
+
+// TestCatalogNamesWhatIsEasilyForgotten holds leaves that a protocol has by the
+// model only, or under another name than its client's.
+func TestCatalogNamesWhatIsEasilyForgotten(t *testing.T) {
+	c := catalog.New(formats.Registry())
+	for _, w := range []struct{ direction, format, list, entries string }{
+		{"render", "mihomo-proxies", "lossy", "ssr network, wireguard network, snell network, anytls network, mieru network, http network, ssh network, tuic tuic.zero_rtt_handshake"},
+		{"render", "uri-list", "lossy", "ssr network, anytls network, wireguard network, snell network, mieru network, http network"},
+		{"render", "sing-box-outbounds", "lossy", "http multiplex.enabled, tuic tuic.reduce_rtt"},
+		{"render", "shadowrocket-proxies", "lossy", "socks headers, socks path, http network"},
+		{"parse", "sing-box", "supported", "hysteria hysteria.obfs, tuic tuic.zero_rtt_handshake"},
+	} {
+		d, err := c.Detail(w.direction, w.format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := map[string][]table.Entry{"supported": d.Fields, "lossy": d.Lossy}[w.list]
+		for entry := range strings.SplitSeq(w.entries, ", ") {
+			if !slices.ContainsFunc(list, func(e table.Entry) bool { return string(e.Protocol)+" "+e.Field == entry }) {
+				t.Errorf("%s %s: %s is not %s", w.direction, w.format, entry, w.list)
 			}
 		}
 	}

@@ -24,6 +24,14 @@ var (
 		}
 		return s
 	}()
+	modelled = func() (s TypeSet) {
+		for _, t := range sandrone.Types {
+			if t.HasEndpoint() && !t.Carried() {
+				s |= TypesOf(t)
+			}
+		}
+		return s
+	}()
 	streams  = TypesOf(sandrone.Shadowsocks, sandrone.VMess, sandrone.VLESS, sandrone.Trojan)
 	withTLS  = streams | TypesOf(sandrone.Hysteria, sandrone.Hysteria2, sandrone.TUIC, sandrone.AnyTLS, sandrone.SOCKS, sandrone.HTTP, sandrone.Naive)
 	hysteria = TypesOf(sandrone.Hysteria, sandrone.Hysteria2)
@@ -36,7 +44,7 @@ var (
 	Type           = top("type", every, func(n *node) *sandrone.Type { return &n.Type }, critical, shown)
 	Server         = top("server", endpoints, func(n *node) *string { return &n.Server }, critical)
 	Port           = top("port", endpoints, func(n *node) *uint16 { return &n.Port }, critical)
-	Network        = top("network", TypesOf(sandrone.Shadowsocks, sandrone.VMess, sandrone.VLESS, sandrone.Trojan, sandrone.Hysteria, sandrone.Hysteria2, sandrone.TUIC, sandrone.SOCKS), func(n *node) *string { return &n.Network }, shown)
+	Network        = top("network", modelled, func(n *node) *string { return &n.Network }, shown)
 	Username       = top("username", TypesOf(sandrone.Mieru, sandrone.SOCKS, sandrone.HTTP, sandrone.SSH, sandrone.Naive, sandrone.H2Connect, sandrone.TrustTunnel), func(n *node) *string { return &n.Username }, critical)
 	Password       = top("password", TypesOf(sandrone.Shadowsocks, sandrone.ShadowsocksR, sandrone.Trojan, sandrone.Hysteria2, sandrone.TUIC, sandrone.Mieru, sandrone.SOCKS, sandrone.HTTP, sandrone.Snell, sandrone.AnyTLS, sandrone.SSH, sandrone.Naive, sandrone.Juicity, sandrone.TrustTunnel, sandrone.H2Connect), func(n *node) *string { return &n.Password }, critical)
 	UUID           = top("uuid", TypesOf(sandrone.VMess, sandrone.VLESS, sandrone.TUIC, sandrone.Juicity), func(n *node) *string { return &n.UUID }, critical)
@@ -48,8 +56,8 @@ var (
 	PacketEncoding = top("packet_encoding", TypesOf(sandrone.VMess, sandrone.VLESS, sandrone.Trojan), func(n *node) *string { return &n.PacketEncoding }, shown)
 	Plugin         = top("plugin", TypesOf(sandrone.Shadowsocks, sandrone.ShadowsocksR), func(n *node) *string { return &n.Plugin }, critical, shown)
 	PluginOptions  = top("plugin_options", TypesOf(sandrone.Shadowsocks, sandrone.ShadowsocksR), func(n *node) *map[string]any { return &n.PluginOptions }, critical)
-	Headers        = top("headers", TypesOf(sandrone.HTTP, sandrone.H2Connect, sandrone.Naive, sandrone.TrustTunnel), func(n *node) *text { return &n.Headers })
-	Path           = top("path", TypesOf(sandrone.HTTP), func(n *node) *string { return &n.Path })
+	Headers        = top("headers", TypesOf(sandrone.SOCKS, sandrone.HTTP, sandrone.H2Connect, sandrone.Naive, sandrone.TrustTunnel), func(n *node) *text { return &n.Headers })
+	Path           = top("path", TypesOf(sandrone.SOCKS, sandrone.HTTP), func(n *node) *string { return &n.Path })
 	Opaque         = child("opaque", carried(), func(n *node) **sandrone.Opaque { return &n.Opaque })
 	OpaqueFamily   = leaf(Opaque, "family", func(o *sandrone.Opaque) *string { return &o.Family }, critical, shown)
 	OpaqueOptions  = leaf(Opaque, "options", func(o *sandrone.Opaque) *json.RawMessage { return &o.Options }, critical)
@@ -267,7 +275,7 @@ var Download = struct {
 	Reuse: reuseFields(sub(downloadObject, "reuse_settings", func(d *download) **sandrone.XHTTPReuse { return &d.ReuseSettings })),
 }
 
-var multiplexObject = child("multiplex", streams, func(n *node) **sandrone.Multiplex { return &n.Multiplex })
+var multiplexObject = child("multiplex", streams|TypesOf(sandrone.HTTP), func(n *node) **sandrone.Multiplex { return &n.Multiplex })
 var brutalObject = sub(multiplexObject, "brutal", func(m *sandrone.Multiplex) **sandrone.Brutal { return &m.Brutal })
 
 // Multiplex are the leaves of the multiplex object.

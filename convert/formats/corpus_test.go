@@ -121,6 +121,19 @@ func plain(t *testing.T, v any) any {
 	return out
 }
 
+// asJSONNodes is what any other program reads in the json-nodes of some nodes.
+func asJSONNodes(t *testing.T, nodes []sandrone.Node) (v any) {
+	t.Helper()
+	out, _, err := formats.Registry().Render("json-nodes", nodes, convert.RenderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(out.Body, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
 func codes(warnings []sandrone.Warning) []string {
 	set := map[string]bool{}
 	for _, w := range warnings {
@@ -158,6 +171,9 @@ func TestShareLinkVectors(t *testing.T) {
 				if err := subset("node", want[i], plain(t, nodes[i])); err != nil {
 					t.Error(err)
 				}
+			}
+			if got, want := asJSONNodes(t, nodes), plain(t, nodes); !reflect.DeepEqual(got, want) {
+				t.Errorf("as json-nodes the nodes are %s, were %s", show(got), show(want))
 			}
 			slices.Sort(v.Warnings)
 			if got := codes(warnings); !slices.Equal(got, v.Warnings) {

@@ -134,6 +134,18 @@ func TestRenderingIsStable(t *testing.T) {
 	})
 }
 
+func TestJSONNodesHoldEveryMember(t *testing.T) {
+	for _, typ := range sandrone.Types {
+		rng := nodetest.Rand(uint64(typ.Index()))
+		for range 60 {
+			n := nodetest.Node(rng, typ)
+			if got, want := asJSONNodes(t, []sandrone.Node{n}), plain(t, []sandrone.Node{n}); !reflect.DeepEqual(got, want) {
+				t.Fatalf("a node is written as %s, was %s", show(got), show(want))
+			}
+		}
+	}
+}
+
 func TestWhatIsSupportedBothWaysComesBack(t *testing.T) {
 	eachCase(t, func(t *testing.T, r *convert.Renderer, n sandrone.Node, out convert.Rendered) {
 		format := readerOf[r.Name]

@@ -29,6 +29,10 @@ func protocols() []table.Protocol {
 		"hysteria.down":  instead(rate("down", f.Hysteria.DownMbps, f.Hysteria.Down)),
 		"transport.type": instead(table.KeyAs(f.Transport.Type, transportWord, "type")),
 
+		// A host that the headers repeat is written in both places, although
+		// the copy counts as nothing elsewhere.
+		"transport.headers": func(r table.Row) table.Row { return r.Always().WriteWhen(hasHeaders) },
+
 		// HTTP upgrade was a switch of the websocket transport once.
 		"transport.v2ray_http_upgrade": instead(table.Custom([]string{"v2ray_http_upgrade"}, func(r *table.Reader, i int) bool {
 			on, ok := table.Flag.Read(r.Doc, i)
@@ -49,7 +53,10 @@ func instead(row table.Row) func(table.Row) table.Row {
 	return func(table.Row) table.Row { return row }
 }
 
-func hasTLS(n *sandrone.Node) bool   { return n.TLS != nil }
+func hasTLS(n *sandrone.Node) bool { return n.TLS != nil }
+func hasHeaders(n *sandrone.Node) bool {
+	return n.Transport != nil && len(n.Transport.Headers) > 0
+}
 func isAnyTLS(n *sandrone.Node) bool { return n.AnyTLS != nil }
 
 // stated writes a switch in both positions.

@@ -811,7 +811,7 @@ var zeroRTT = table.Derived(func(w *table.Writer, _ string) bool {
 		w.Out.AddBool("reduce-rtt", true)
 	}
 	return true
-}, f.TUIC.ZeroRTT.Info)
+}, f.TUIC.ZeroRTT.Info).Only("as reduce-rtt")
 
 var congestion = table.Codec[string]{
 	Read: func(d doc.Items, i int) (string, bool) {

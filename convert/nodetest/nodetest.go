@@ -39,6 +39,9 @@ func Node(rng *rand.Rand, t sandrone.Type) sandrone.Node {
 		n.Port = m.port()
 	}
 	m.protocol(&n)
+	if t.HasEndpoint() && !t.Carried() {
+		m.opt(&n.Network, "tcp", "udp")
+	}
 	if d := m.dialer(); d != (sandrone.Dialer{}) {
 		n.Dialer = &d
 	}
@@ -549,8 +552,6 @@ func (m *maker) dialer() (d sandrone.Dialer) {
 	return d
 }
 
-func (m *maker) network(n *sandrone.Node) { m.opt(&n.Network, "tcp", "udp") }
-
 func (m *maker) protocol(n *sandrone.Node) {
 	switch n.Type {
 	case sandrone.Shadowsocks:
@@ -571,7 +572,6 @@ func (m *maker) protocol(n *sandrone.Node) {
 			n.Transport = m.transport()
 			n.TLS = m.optionalTLS()
 		}
-		m.network(n)
 		n.UDPOverTCP = m.udpOverTCP()
 		n.Multiplex = m.multiplex()
 	case sandrone.ShadowsocksR:
@@ -646,14 +646,16 @@ func (m *maker) protocol(n *sandrone.Node) {
 	case sandrone.SOCKS:
 		m.login(n)
 		n.TLS = m.optionalTLS()
-		m.network(n)
 		n.UDPOverTCP = m.udpOverTCP()
+		m.headers(&n.Headers)
+		m.opt(&n.Path, "/connect")
 		m.wrapped(n)
 	case sandrone.HTTP:
 		m.login(n)
 		n.TLS = m.optionalTLS()
 		m.headers(&n.Headers)
 		m.opt(&n.Path, "/connect")
+		n.Multiplex = m.multiplex()
 		m.wrapped(n)
 	case sandrone.SSH:
 		n.Username = m.secret()
@@ -710,12 +712,10 @@ func (m *maker) stream(n *sandrone.Node) {
 	n.TLS = m.optionalTLS()
 	n.Transport = m.transport()
 	n.Multiplex = m.multiplex()
-	m.network(n)
 }
 
 func (m *maker) hysteria(n *sandrone.Node) {
 	n.TLS = m.tls()
-	m.network(n)
 	h := new(sandrone.HysteriaOptions)
 	m.ports(&h.ServerPorts, &h.HopInterval)
 	m.rate(&h.UpMbps, &h.Up)
@@ -764,7 +764,6 @@ func (m *maker) hysteria(n *sandrone.Node) {
 
 func (m *maker) tuic(n *sandrone.Node) {
 	n.TLS = m.tls()
-	m.network(n)
 	if m.IntN(4) == 0 {
 		n.Token = m.secret()
 	} else {

@@ -798,6 +798,19 @@ var bothRates = table.Refuse(f.Hysteria.UpMbps.Info, func(n *sandrone.Node) stri
 	return ""
 })
 
+// obfsPassword is all that the client says of the obfuscation of version 1.
+var obfsPassword = table.Custom([]string{"obfs"},
+	func(r *table.Reader, i int) bool {
+		s, ok := r.Doc.Scalar(i)
+		if ok && s != "" {
+			table.Set(r, f.Hysteria.Obfs, "xplus")
+			table.Set(r, f.Hysteria.ObfsPassword, s)
+		}
+		return ok
+	}, nil, f.Hysteria.Obfs.Info, f.Hysteria.ObfsPassword.Info)
+
+var obfsWritten = key(f.Hysteria.ObfsPassword, "obfs").WriteOnly()
+
 // xplus is the one mode of version 1 and goes without saying.
 var xplus = table.Derived(func(w *table.Writer, _ string) bool {
 	return w.Node.Hysteria.Obfs == "xplus" && w.Node.Hysteria.ObfsPassword != ""
@@ -922,12 +935,14 @@ func seconds(s string) (string, bool) {
 	return d.String(), true
 }
 
-// zeroRTT has two names in the model and one in the client.
-var zeroRTT = table.Custom([]string{"zero_rtt_handshake"},
-	take(f.TUIC.ZeroRTT, table.Flag),
-	func(w *table.Writer, key string) bool {
-		return table.Flag.Write(w.Out, key, w.Node.TUIC.ZeroRTTHandshake || w.Node.TUIC.ReduceRTT)
-	}, f.TUIC.ZeroRTT.Info, f.TUIC.ReduceRTT.Info)
+// reduceRTT is the other name that the model has for what the client has one
+// switch for.
+var reduceRTT = table.Derived(func(w *table.Writer, _ string) bool {
+	if !w.Wrote("zero_rtt_handshake") {
+		w.Out.AddBool("zero_rtt_handshake", true)
+	}
+	return true
+}, f.TUIC.ReduceRTT.Info).Only("as zero_rtt_handshake")
 
 // socksVersion: the model has version 5 only.
 var socksVersion = table.Custom([]string{"version"}, func(r *table.Reader, i int) bool {

@@ -45,7 +45,14 @@ func (d *Dialect) RenderProfile() *Profile {
 			d.lines(prog.also, proto.Type, written)
 		}
 		for _, id := range written.ids() {
-			p.Fields = append(p.Fields, written.entry(d, id, proto.Type, "supported"))
+			e := written.entry(d, id, proto.Type, "supported")
+			if d.Lossless {
+				e.Notes = "" // it has a form for every value
+			}
+			p.Fields = append(p.Fields, e)
+		}
+		if d.Lossless {
+			continue
 		}
 		for id := range field.Len() {
 			id := field.ID(id)

@@ -17,8 +17,12 @@ type chains struct {
 // where no node has one. A node whose dialer.proxy leads nowhere in this
 // document is broken: the name is not there, belongs to a node that is left
 // out itself, or leads back to the node. Without its chain the node would leak
-// its traffic, and clients refuse a file that names what is absent.
+// its traffic, and clients refuse a file that names what is absent. In the
+// lossless notation a chain is a name like any other: no client connects by it.
 func (d *Dialect) links(nodes []sandrone.Node, o Options) *chains {
+	if d.Lossless {
+		return nil
+	}
 	chained := false
 	for i := range nodes {
 		chained = chained || proxyOf(&nodes[i]) != ""
