@@ -49,7 +49,8 @@ func freeAddress() (string, error) {
 }
 
 // callHTTP is the script command "http status method path [token [body]]". It
-// waits for a server that starts, and prints the body.
+// waits for a server that starts. The body is its standard output, the media
+// type its standard error.
 func callHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: http status method path [token [body]]")
@@ -74,7 +75,8 @@ func callHTTP(ts *testscript.TestScript, neg bool, args []string) {
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		ts.Check(err)
-		fmt.Fprintf(ts.Stdout(), "%s\n%s", resp.Header.Get("Content-Type"), body)
+		fmt.Fprintln(ts.Stderr(), resp.Header.Get("Content-Type"))
+		ts.Stdout().Write(body)
 		if got := fmt.Sprint(resp.StatusCode); got != args[0] {
 			ts.Fatalf("status %s, want %s: %s", got, args[0], body)
 		}
