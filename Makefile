@@ -44,7 +44,7 @@ fuzz:
 
 # Rewrites the golden files of every package that has some.
 golden:
-	@dirs=$$(git grep -l --untracked '"update"' -- '*_test.go' | xargs -n 1 dirname | sort -u | sed 's#^#./#'); \
+	@dirs=$$(git grep -l --untracked 'goldentest\.' -- '*_test.go' | xargs -n 1 dirname | sort -u | sed 's#^#./#'); \
 	echo "$(GO) test" $$dirs "-update"; $(GO) test $$dirs -update
 
 # Go benchmarks, then whole processes and the server beside the floor.

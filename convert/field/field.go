@@ -143,7 +143,7 @@ func (f Field[T]) Make(n *sandrone.Node) *T { return f.at(n, create) }
 func (f Field[T]) Own(n *sandrone.Node) *T { return f.at(n, own) }
 
 // TypeSet is a set of protocols.
-type TypeSet uint32
+type TypeSet uint64
 
 // TypesOf returns the set of the given protocols.
 func TypesOf(types ...sandrone.Type) (s TypeSet) {

@@ -2,10 +2,7 @@ package formats_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,9 +11,8 @@ import (
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert"
 	"github.com/sandrone-gateway/sandrone/convert/formats"
+	"github.com/sandrone-gateway/sandrone/convert/goldentest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files with what the code gives")
 
 // TestGolden runs the cases of testdata through the walk of a conversion. A
 // case is one text archive: a comment that says what it shows, and files that
@@ -31,33 +27,14 @@ var update = flag.Bool("update", false, "rewrite the golden files with what the 
 // the results are written down as they are: a new case is an input and the
 // titles of its targets.
 func TestGolden(t *testing.T) {
-	names, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(names) == 0 {
-		t.Fatalf("no golden files: %v", err)
-	}
-	for _, name := range names {
-		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
-			want, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			archive := txtar.Parse(want)
-			if len(bytes.TrimSpace(archive.Comment)) == 0 {
-				t.Error("the case does not say what it shows")
-			}
-			runGolden(t, archive)
-			got := txtar.Format(archive)
-			if *update {
-				if err := os.WriteFile(name, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if !bytes.Equal(got, want) {
-				t.Errorf("got\n%s\nwant\n%s", got, want)
-			}
-		})
-	}
+	goldentest.Cases(t, func(t *testing.T, text string) string {
+		archive := txtar.Parse([]byte(text))
+		if len(bytes.TrimSpace(archive.Comment)) == 0 {
+			t.Error("the case does not say what it shows")
+		}
+		runGolden(t, archive)
+		return string(txtar.Format(archive))
+	})
 }
 
 // runGolden replaces the results of a case by what the code gives.

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert/doc"
@@ -752,32 +751,6 @@ func hop(ranges bool) table.Codec[string] {
 	}
 }
 
-// authBase64 is a payload that need not be text. One that is goes to auth_str.
-var authBase64 = table.Custom([]string{"auth"},
-	func(r *table.Reader, i int) bool {
-		s, ok := r.Doc.Scalar(i)
-		if !ok || s == "" {
-			return ok
-		}
-		b, ok := value.Base64(s)
-		if !ok {
-			return false
-		}
-		if utf8.Valid(b) {
-			table.Set(r, f.Hysteria.AuthStr, string(b))
-		} else {
-			table.Set(r, f.Hysteria.Auth, base64.StdEncoding.EncodeToString(b))
-		}
-		return true
-	},
-	func(w *table.Writer, key string) bool {
-		if w.Node.Hysteria.Auth == "" {
-			return false
-		}
-		w.Out.AddStr(key, w.Node.Hysteria.Auth)
-		return true
-	}, f.Hysteria.Auth.Info)
-
 // obfsPassword is the one obfuscation of hysteria 1; the client has its
 // password only.
 var obfsPassword = table.Custom([]string{"obfs"},
@@ -826,29 +799,9 @@ var congestions = table.Among("cubic", "new_reno", "bbr")
 
 // milliseconds and seconds are durations as numbers.
 var (
-	milliseconds = durations(time.Millisecond)
-	seconds      = durations(time.Second)
+	milliseconds = table.Durations(time.Millisecond)
+	seconds      = table.Durations(time.Second)
 )
-
-func durations(unit time.Duration) table.Codec[string] {
-	return table.Codec[string]{
-		Only: "whole " + map[time.Duration]string{time.Second: "seconds", time.Millisecond: "milliseconds"}[unit],
-		Read: func(d doc.Items, i int) (string, bool) {
-			s, ok := d.Scalar(i)
-			if !ok || s == "" {
-				return "", ok
-			}
-			return value.Duration(s, unit)
-		},
-		Write: func(o *doc.Items, key, v string) bool {
-			n, ok := value.DurationIn(v, unit)
-			if ok {
-				o.AddInt(key, int(n))
-			}
-			return ok
-		},
-	}
-}
 
 // address is spread over one key a family.
 var address = rows(

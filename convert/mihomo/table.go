@@ -294,7 +294,7 @@ var hysteria = rows(
 	key(f.Hysteria.Protocol, "protocol", "obfs-protocol"),
 	rate("up", f.Hysteria.UpMbps, f.Hysteria.Up).Alias("up-speed"),
 	rate("down", f.Hysteria.DownMbps, f.Hysteria.Down).Alias("down-speed"),
-	authBase64,
+	table.HysteriaAuth("auth"),
 	key(f.Hysteria.AuthStr, "auth-str", "auth_str"),
 	obfsPassword,
 	quicV1,

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	sshkey "golang.org/x/crypto/ssh"
 
@@ -815,32 +814,6 @@ var obfsWritten = key(f.Hysteria.ObfsPassword, "obfs").WriteOnly()
 var xplus = table.Derived(func(w *table.Writer, _ string) bool {
 	return w.Node.Hysteria.Obfs == "xplus" && w.Node.Hysteria.ObfsPassword != ""
 }, f.Hysteria.Obfs.Info).Only("xplus")
-
-// authBase64 is a payload that need not be text. One that is goes to auth_str.
-var authBase64 = table.Custom([]string{"auth"},
-	func(r *table.Reader, i int) bool {
-		s, ok := r.Doc.Scalar(i)
-		if !ok || s == "" {
-			return ok
-		}
-		b, ok := value.Base64(s)
-		if !ok {
-			return false
-		}
-		if utf8.Valid(b) {
-			table.Set(r, f.Hysteria.AuthStr, string(b))
-		} else {
-			table.Set(r, f.Hysteria.Auth, base64.StdEncoding.EncodeToString(b))
-		}
-		return true
-	},
-	func(w *table.Writer, key string) bool {
-		b, ok := value.Base64(w.Node.Hysteria.Auth)
-		if ok && len(b) > 0 {
-			w.Out.AddStr(key, base64.StdEncoding.EncodeToString(b))
-		}
-		return ok && len(b) > 0
-	}, f.Hysteria.Auth.Info).Only("base64")
 
 // portSet is the set of hopping ports. Without a single port the first of the
 // set is the node's.

@@ -1,133 +1,26 @@
 package singbox_test
 
 import (
-	"bytes"
-	"encoding/json"
-	"flag"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert"
+	"github.com/sandrone-gateway/sandrone/convert/goldentest"
 	"github.com/sandrone-gateway/sandrone/convert/singbox"
 	"github.com/sandrone-gateway/sandrone/convert/table"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files with what the code gives")
-
-// TestGolden runs the cases of testdata. A case is one file of sections, each
-// with a title line "-- title --":
-//
-//	input      a sing-box document
-//	nodes      or nodes in JSON, one a line; after an input, what is read from it
-//	1.13       what is written for a client version
-//	warnings   after input or a version: code, field and node, one warning a line
+// TestGolden reads documents and writes them under the client version that is
+// the title, such as 1.13.
 func TestGolden(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no golden files: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
+	goldentest.Run(t, goldentest.Notation{
+		Parser: singbox.Parser,
+		Render: func(title string, nodes []sandrone.Node) (convert.Rendered, bool) {
+			v := table.V(title)
+			if v.IsZero() {
+				return convert.Rendered{}, false
 			}
-			got := golden(t, sections(string(text)))
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if got != string(text) {
-				t.Errorf("got:\n%s\nwant:\n%s", got, text)
-			}
-		})
-	}
-}
-
-type section struct{ title, text string }
-
-func sections(text string) (list []section) {
-	for line := range strings.Lines(text) {
-		if title, ok := strings.CutPrefix(line, "-- "); ok {
-			list = append(list, section{title: strings.TrimSuffix(strings.TrimSpace(title), " --")})
-			continue
-		}
-		if len(list) == 0 {
-			list = append(list, section{}) // words about the case
-		}
-		list[len(list)-1].text += line
-	}
-	return list
-}
-
-// golden returns the case with every result as it is now.
-func golden(t *testing.T, list []section) string {
-	var (
-		out      strings.Builder
-		nodes    []sandrone.Node
-		warnings []sandrone.Warning
-		given    = true // whether nodes are part of the case
-	)
-	for _, s := range list {
-		switch s.title {
-		case "", "comment":
-		case "input":
-			b, err := singbox.Parser.Parse(s.text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			warnings = append(b.Warnings, convert.Normalise(b.Nodes)...)
-			nodes, given = b.Nodes, false
-		case "nodes":
-			if given {
-				nodes = readNodes(t, s.text)
-			} else {
-				s.text = writeNodes(t, nodes)
-			}
-		case "warnings":
-			s.text = ""
-			for _, w := range warnings {
-				s.text += fmt.Sprintln(w.Code, w.Field, w.Node)
-			}
-		default:
-			r := singbox.Renderer.Render(nodes, convert.RenderOptions{Target: "sing-box-outbounds@" + s.title, Version: table.V(s.title)})
-			s.text, warnings = string(r.Body), r.Warnings
-		}
-		if s.title != "" {
-			fmt.Fprintf(&out, "-- %s --\n", s.title)
-		}
-		out.WriteString(s.text)
-	}
-	return out.String()
-}
-
-func readNodes(t *testing.T, text string) []sandrone.Node {
-	var nodes []sandrone.Node
-	for line := range strings.Lines(text) {
-		var n sandrone.Node
-		if err := json.Unmarshal([]byte(line), &n); err != nil {
-			t.Fatal(err)
-		}
-		nodes = append(nodes, n)
-	}
-	convert.Normalise(nodes)
-	return nodes
-}
-
-func writeNodes(t *testing.T, nodes []sandrone.Node) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	for i := range nodes {
-		if err := e.Encode(nodes[i]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return b.String()
+			return singbox.Renderer.Render(nodes, convert.RenderOptions{Target: "sing-box-outbounds@" + title, Version: v}), true
+		},
+	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert"
+	"github.com/sandrone-gateway/sandrone/convert/goldentest"
 	"github.com/sandrone-gateway/sandrone/convert/singbox"
 	"github.com/sandrone-gateway/sandrone/convert/table"
 	"github.com/sandrone-gateway/sandrone/tools/gensub/synth"
@@ -190,12 +191,8 @@ func FuzzParse(f *testing.F) {
 			f.Add(`{"endpoints":[` + line + `]}`)
 		}
 	}
-	files, _ := os.ReadDir("testdata")
-	for _, file := range files {
-		text, err := os.ReadFile("testdata/" + file.Name())
-		if err == nil {
-			f.Add(sections(string(text))[1].text)
-		}
+	for _, text := range goldentest.Inputs(f) {
+		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		var before, after runtime.MemStats

@@ -272,7 +272,7 @@ var hysteria = rows(
 	rate("up", f.Hysteria.UpMbps, f.Hysteria.Up),
 	rate("down", f.Hysteria.DownMbps, f.Hysteria.Down),
 	obfsPassword, obfsWritten, xplus,
-	authBase64,
+	table.HysteriaAuth("auth"),
 	key(f.Hysteria.AuthStr, "auth_str"),
 	table.KeyAs(f.Hysteria.RecvWindowConn, size, "recv_window_conn"),
 	table.KeyAs(f.Hysteria.RecvWindow, size, "recv_window"),

@@ -303,6 +303,9 @@ func (d *Dialect) compile(rows []Row, fold func(string) string, write bool, v Ve
 	}
 	p.keys = make(map[string][]place)
 	for i, s := range p.rows {
+		if s.kind == raw {
+			continue // its keys are left over, each of them
+		}
 		for rank, key := range s.keys {
 			if fold != nil {
 				key = fold(key)

@@ -3,6 +3,8 @@ package table
 import (
 	"encoding/base64"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert/doc"
@@ -120,6 +122,57 @@ var HostKeys = Codec[[]string]{Read: Words.Read, Only: "SSH public keys", Write:
 	o.AddStrings(key, v)
 	return true
 }}
+
+// Durations are whole numbers of a unit in the client's spelling.
+func Durations(unit time.Duration) Codec[string] {
+	return Codec[string]{
+		Only: "whole " + map[time.Duration]string{time.Second: "seconds", time.Millisecond: "milliseconds"}[unit],
+		Read: func(d doc.Items, i int) (string, bool) {
+			s, ok := d.Scalar(i)
+			if !ok || s == "" {
+				return "", ok
+			}
+			return value.Duration(s, unit)
+		},
+		Write: func(o *doc.Items, key, v string) bool {
+			n, ok := value.DurationIn(v, unit)
+			if ok {
+				o.AddInt(key, int(n))
+			}
+			return ok
+		},
+	}
+}
+
+// HysteriaAuth is the authentication payload of hysteria 1 in base64, which
+// need not be text. One that is goes to auth_str.
+func HysteriaAuth(key string) Row {
+	return Custom([]string{key},
+		func(r *Reader, i int) bool {
+			s, ok := r.Doc.Scalar(i)
+			if !ok || s == "" {
+				return ok
+			}
+			b, ok := value.Base64(s)
+			if !ok {
+				return false
+			}
+			if utf8.Valid(b) {
+				Set(r, field.Hysteria.AuthStr, string(b))
+			} else {
+				Set(r, field.Hysteria.Auth, base64.StdEncoding.EncodeToString(b))
+			}
+			return true
+		},
+		func(w *Writer, key string) bool {
+			b, ok := value.Base64(w.Node.Hysteria.Auth)
+			if !ok || len(b) == 0 {
+				return false
+			}
+			w.Out.AddStr(key, base64.StdEncoding.EncodeToString(b))
+			return true
+		}, field.Hysteria.Auth.Info).Only("base64")
+}
 
 // SS2022 leaves out a Shadowsocks 2022 node whose keys do not have the length
 // of its cipher (SIP022), or that has several keys for a cipher with one.

@@ -98,28 +98,9 @@ var congestion = table.Codec[string]{
 
 // seconds and milliseconds are durations whose bare numbers have that unit.
 var (
-	seconds      = duration(time.Second)
-	milliseconds = duration(time.Millisecond)
+	seconds      = table.Durations(time.Second)
+	milliseconds = table.Durations(time.Millisecond)
 )
-
-func duration(unit time.Duration) table.Codec[string] {
-	return table.Codec[string]{
-		Read: func(d doc.Items, i int) (string, bool) {
-			s, ok := d.Scalar(i)
-			if !ok || s == "" {
-				return "", ok
-			}
-			return value.Duration(s, unit)
-		},
-		Write: func(o *doc.Items, key, v string) bool {
-			n, ok := value.DurationIn(v, unit)
-			if ok {
-				o.AddStr(key, strconv.FormatInt(n, 10))
-			}
-			return ok
-		},
-	}
-}
 
 var reserved = table.Codec[[]int]{
 	Read: table.Bytes.Read,
