@@ -96,10 +96,11 @@ func suffixed(ctx context.Context, s *scope, in []entry) ([]entry, error) {
 			seen[name] = true
 			return nil, nil
 		}
-		prefix := name
-		if prefix != "" {
-			prefix += "-"
+		other := append(make([]byte, 0, len(name)+5), name...)
+		if name != "" {
+			other = append(other, '-')
 		}
+		end := len(other)
 		start, err := draw(s.random(), suffixes)
 		if err != nil {
 			return nil, err
@@ -107,10 +108,11 @@ func suffixed(ctx context.Context, s *scope, in []entry) ([]entry, error) {
 		// From a random place on the next free one, so that a crowded name
 		// costs no more than a look at its suffixes.
 		for i := range suffixes {
-			other := fmt.Sprintf("%s%04d", prefix, (start+i)%suffixes)
-			if !names[other] {
-				names[other] = true
-				return renamed(e.node, other)
+			n := (start + i) % suffixes
+			other = append(other[:end], byte('0'+n/1000), byte('0'+n/100%10), byte('0'+n/10%10), byte('0'+n%10))
+			if !names[string(other)] {
+				names[string(other)] = true
+				return renamed(e.node, string(other))
 			}
 		}
 		return nil, sandrone.Errorf(sandrone.NodeProcessorFailed, "all %d suffixes of a name are taken", suffixes)
