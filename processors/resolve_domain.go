@@ -3,6 +3,7 @@ package processors
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -135,10 +136,10 @@ func (p *resolveParams) run(ctx context.Context, s *scope, in []entry) ([]entry,
 		if host, ok := resolvable(e.node); ok {
 			r := hosts[host]
 			if failed = r.failed; failed == nil {
-				e.node = r.into(e.node, host)
+				e.node = r.into(e.node)
 			} else {
 				s.warn(sandrone.Warning{
-					Code: "resolve_domain_failed", Message: "the server of the node was not resolved: " + failed.Error(),
+					Code: "resolve_domain_failed", Message: "the server of the node was not resolved: " + reason(failed),
 					Node: e.node.Name, NodeIndex: &i, Field: "server", Source: "resolve_domain",
 				})
 			}
@@ -148,6 +149,20 @@ func (p *resolveParams) run(ctx context.Context, s *scope, in []entry) ([]entry,
 		}
 	}
 	return out, nil
+}
+
+// reason is why a lookup failed, for a person. A refusal of the guarded network
+// says in its own words what would permit it.
+func reason(err error) string {
+	if e, ok := errors.AsType[*sandrone.Error](err); ok {
+		return e.Message
+	}
+	for _, known := range []error{resolve.ErrName, resolve.ErrNoAddress, errResolveTime, errIP4P} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	return resolve.ErrServer.Error()
 }
 
 // resolvable returns the host name of a node that is to be looked up.
@@ -215,8 +230,8 @@ func (p *resolveParams) lookup(ctx context.Context, s *scope, client *resolve.Cl
 }
 
 var (
-	errResolveTime = fmt.Errorf("no answer in time")
-	errIP4P        = fmt.Errorf("no answer holds an IPv4 address and a port")
+	errResolveTime = errors.New("no answer in time")
+	errIP4P        = errors.New("no answer holds an IPv4 address and a port")
 )
 
 // unfold takes address and port out of the first answer of the form
@@ -235,7 +250,8 @@ func (r *resolution) unfold() error {
 }
 
 // into is n with the address in the place of its host name.
-func (r *resolution) into(n *sandrone.Node, host string) *sandrone.Node {
+func (r *resolution) into(n *sandrone.Node) *sandrone.Node {
+	host := n.Server
 	m := *n
 	m.Server = r.Server.String()
 	if r.Port != 0 {

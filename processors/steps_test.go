@@ -464,7 +464,7 @@ func TestResolveDomain(t *testing.T) {
 			t.Errorf("%s: warnings %+v", c.params, res.Warnings)
 		}
 		if n := res.Nodes[0]; n.Name == "a" {
-			if n.TLS.ServerName != "a.example" || n.Meta["resolve.domain"] != "a.example" || !strings.Contains(n.Meta["resolve.ips"], ",") {
+			if n.TLS.ServerName != "A.example" || n.Meta["resolve.domain"] != "A.example" || !strings.Contains(n.Meta["resolve.ips"], ",") {
 				t.Errorf("%s: %+v %+v", c.params, n.TLS, n.Meta)
 			}
 			if last := res.Nodes[len(res.Nodes)-1]; last.TLS.ServerName != "sni" {
@@ -477,6 +477,23 @@ func TestResolveDomain(t *testing.T) {
 	res, err := registry.Nodes(t.Context(), processors.Run{Services: processors.Services{Network: everywhere{}}}, []sandrone.ProcessorSpec{spec("resolve_domain", `{"provider":"system","family":"ip4p"}`)}, folded)
 	if err != nil || res.Nodes[0].Server != "192.0.2.7" || res.Nodes[0].Port != 8080 || res.Nodes[1].Server != "plain.example" || len(res.Warnings) != 1 {
 		t.Errorf("ip4p: %+v, %v, %v", res.Nodes, res.Warnings, err)
+	}
+}
+
+// guarded refuses every connection, in the words of the guard.
+type guarded struct{ everywhere }
+
+func (guarded) DialContext(context.Context, string, string) (net.Conn, error) {
+	return nil, sandrone.Errorf(sandrone.FetchForbidden, "not publicly routable")
+}
+
+func TestARefusedServerIsNamedAsTheReason(t *testing.T) {
+	for _, server := range []string{"https://dns.example.com/dns-query", "tls://192.0.2.1", "udp://192.0.2.1"} {
+		step := spec("resolve_domain", fmt.Sprintf(`{"provider":"custom","servers":[%q]}`, server))
+		res, err := registry.Nodes(t.Context(), processors.Run{Services: processors.Services{Network: guarded{}}}, []sandrone.ProcessorSpec{step}, named("a"))
+		if err != nil || len(res.Warnings) != 1 || !strings.HasSuffix(res.Warnings[0].Message, ": not publicly routable") {
+			t.Errorf("%s: %+v, %v", server, res.Warnings, err)
+		}
 	}
 }
 

@@ -30,12 +30,18 @@ type Network interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// The errors of a lookup. None of them names a host.
+// The errors of a lookup. Their text names no host.
 var (
 	ErrName      = errors.New("the name cannot be asked for")
 	ErrNoAddress = errors.New("the name has no address")
 	ErrServer    = errors.New("no server gave a valid answer")
 )
+
+// serverError is ErrServer with its cause.
+type serverError struct{ cause error }
+
+func (e *serverError) Error() string   { return ErrServer.Error() }
+func (e *serverError) Unwrap() []error { return []error{ErrServer, e.cause} }
 
 // Server is a DNS server.
 type Server struct {
@@ -134,8 +140,9 @@ func (c *Client) Lookup(ctx context.Context, host string, v6 bool) ([]netip.Addr
 }
 
 // ask asks one server after the other. An answer that the name does not exist
-// is an answer.
+// is an answer. The error of the last server is the hidden part of ErrServer.
 func (c *Client) ask(ctx context.Context, name string, v6 bool) ([]netip.Addr, error) {
+	var last error
 	for _, s := range c.Servers {
 		addrs, err := c.exchange(ctx, s, name, v6)
 		if err == nil || errors.Is(err, ErrNoAddress) || errors.Is(err, ErrName) {
@@ -144,8 +151,9 @@ func (c *Client) ask(ctx context.Context, name string, v6 bool) ([]netip.Addr, e
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
+		last = err
 	}
-	return nil, ErrServer
+	return nil, &serverError{last}
 }
 
 func (c *Client) exchange(ctx context.Context, s Server, name string, v6 bool) ([]netip.Addr, error) {
