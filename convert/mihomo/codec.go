@@ -578,6 +578,20 @@ var (
 	ssrObfs      = []string{"plain", "http_simple", "http_post", "random_head", "tls1.2_ticket_auth", "tls1.2_ticket_fastauth"}
 )
 
+// ciphers writes the words that the client knows and reads any: what this
+// client refuses, another one may take.
+func ciphers(known [][2]string) table.Codec[string] {
+	c := table.Mapped(known...)
+	read := c.Read
+	c.Read = func(d doc.Items, i int) (string, bool) {
+		if s, ok := read(d, i); ok {
+			return s, true
+		}
+		return table.Lower.Read(d, i)
+	}
+	return c
+}
+
 func same(words ...string) (pairs [][2]string) {
 	for _, w := range words {
 		pairs = append(pairs, [2]string{w, w})

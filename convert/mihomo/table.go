@@ -228,7 +228,7 @@ func reuse(r f.ReuseFields) table.Row {
 
 var shadowsocks = rows(
 	head("ss"),
-	table.KeyAs(f.Cipher, table.Mapped(ssCiphers...), "cipher"),
+	table.KeyAs(f.Cipher, ciphers(ssCiphers), "cipher"),
 	table.KeyAs(f.Password, table.Text, "password").Always(),
 	table.SS2022, pluginFits,
 	plugin, pluginOptions, pluginHello, obfsOld, obfsHostOld,
@@ -239,7 +239,7 @@ var shadowsocks = rows(
 
 var shadowsocksR = rows(
 	head("ssr"),
-	table.KeyAs(f.Cipher, table.Mapped(ssrCiphers...), "cipher"),
+	table.KeyAs(f.Cipher, ciphers(ssrCiphers), "cipher"),
 	key(f.Password, "password"),
 	table.KeyAs(f.ShadowsocksR.Protocol, table.Among(ssrProtocols...), "protocol"),
 	key(f.ShadowsocksR.ProtocolParam, "protocol-param", "protocolparam"),
