@@ -192,15 +192,24 @@ func appendList(body []byte, key string, entries []byte) []byte {
 	return append(append(body, entries...), "\n  ]"...)
 }
 
-// detect finds a file whose outbounds or endpoints have a type, or one
-// outbound.
+// detect finds a file whose outbounds or endpoints have a type, or are no list,
+// which is a fault of the file, and one outbound.
 func detect(s *convert.Shape) bool {
 	if s.JSON() != '{' {
 		return false
 	}
 	for _, key := range listKeys {
-		if s.First(key).Has("type") {
+		switch s.Kind(key) {
+		case 0, 'n':
+			continue
+		case '[':
+		default:
 			return true
+		}
+		for e := range s.Elements(key) {
+			if e.Has("type") {
+				return true
+			}
 		}
 	}
 	return s.Has("type") && s.HasAny("server_port", "tag")

@@ -94,6 +94,10 @@ func TestDetect(t *testing.T) {
 		`[{"type":"ss","name":"a","server":"a","port":1}]`:   false,
 		"outbounds:\n  - type: http":                         false,
 		`{"outbounds":[]}`:                                   false,
+		`{"outbounds":null,"type":"x"}`:                      false,
+		`{"outbounds":{"type":"http"}}`:                      true,
+		`{"endpoints":5}`:                                    true,
+		`{"outbounds":[1,{"tag":"a"},{"type":"http"}]}`:      true,
 		"// a file\n{\"outbounds\": [{\"type\": \"http\"}]}": true,
 	} {
 		if got := singbox.Parser.Detect(convert.ShapeOf(text)); got != want {
