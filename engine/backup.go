@@ -8,29 +8,55 @@ import (
 )
 
 // ClearCache empties all caches, last good copies too.
-func (e *Engine) ClearCache(ctx context.Context) error { return notPartOf("the store") }
+func (e *Engine) ClearCache(ctx context.Context) error {
+	if e.store == nil {
+		return noStore()
+	}
+	return e.store.Cache().Clear(ctx)
+}
 
 // Backup returns an archive of all definitions and settings, secrets in clear
 // text.
-func (e *Engine) Backup(ctx context.Context) ([]byte, error) { return nil, notPartOf("the store") }
+func (e *Engine) Backup(ctx context.Context) ([]byte, error) {
+	if e.store == nil {
+		return nil, noStore()
+	}
+	return e.store.Backup(ctx)
+}
 
 // ReadBackup reads an archive and checks all of it. Errors: backup_invalid,
 // backup_incompatible, backup_too_large.
-func (e *Engine) ReadBackup(r io.Reader) (*store.Archive, error) { return nil, notPartOf("the store") }
-
-// Restore replaces everything that a backup covers by what an archive holds,
-// and returns its counts. Once the archive is found valid, the end of ctx does
-// not stop it. Errors: those of ReadBackup, internal_error.
-func (e *Engine) Restore(ctx context.Context, r io.Reader) (store.Counts, error) {
-	return store.Counts{}, notPartOf("the store")
+func (e *Engine) ReadBackup(r io.Reader) (*store.Archive, error) {
+	if e.store == nil {
+		return nil, noStore()
+	}
+	return e.store.ReadArchive(r)
 }
 
-// RestoreArchive is [Engine.Restore] for an archive that was read.
+// Restore replaces everything that a backup covers by what an archive holds,
+// and returns its counts. Errors: those of [Engine.ReadBackup], internal_error.
+func (e *Engine) Restore(ctx context.Context, r io.Reader) (store.Counts, error) {
+	a, err := e.ReadBackup(r)
+	if err != nil {
+		return store.Counts{}, err
+	}
+	return a.Counts, e.RestoreArchive(ctx, a)
+}
+
+// RestoreArchive is [Engine.Restore] for an archive that was read. The archive
+// is valid, so the end of ctx does not stop it: a client that hangs up early
+// would not know what it got. Settings take effect as after
+// [Engine.PutSettings].
 func (e *Engine) RestoreArchive(ctx context.Context, a *store.Archive) error {
-	return notPartOf("the store")
+	ctx = context.WithoutCancel(ctx)
+	return e.changeSettings(ctx, func() error { return e.store.Restore(ctx, a) })
 }
 
 // StoreCounts counts what a backup would hold and a restore would replace.
-func (e *Engine) StoreCounts(ctx context.Context) (store.Counts, error) {
-	return store.Counts{}, notPartOf("the store")
+func (e *Engine) StoreCounts(ctx context.Context) (counts store.Counts, err error) {
+	err = e.view(ctx, func(tx *store.Tx) error {
+		counts, err = tx.Counts()
+		return err
+	})
+	return counts, err
 }

@@ -95,5 +95,5 @@ type DiagnosedFile struct {
 // makes no sense, of an unknown stored name, and input_kind_ambiguous and
 // input_kind_unrecognized.
 func (e *Engine) Diagnose(ctx context.Context, req DiagnoseRequest) (*Diagnosis, error) {
-	return nil, notPartOf("diagnose")
+	return nil, sandrone.Errorf(sandrone.NotImplemented, "diagnose is not part of this build")
 }

@@ -19,7 +19,9 @@ import (
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert"
 	"github.com/sandrone-gateway/sandrone/fetch"
+	"github.com/sandrone-gateway/sandrone/probe"
 	"github.com/sandrone-gateway/sandrone/processors"
+	"github.com/sandrone-gateway/sandrone/processors/resolve"
 	"github.com/sandrone-gateway/sandrone/processors/script"
 	"github.com/sandrone-gateway/sandrone/store"
 )
@@ -32,7 +34,7 @@ type Fetcher interface {
 // Options make an [Engine].
 type Options struct {
 	Registry *convert.Registry // the formats; required
-	Settings sandrone.Settings // checked by New
+	Settings sandrone.Settings // checked by New; with a Store, the stored ones count instead
 
 	// DataDir is where the program keeps its files. Empty means no disk: then
 	// cores come from the environment only, and Doctor checks no directory.
@@ -41,9 +43,11 @@ type Options struct {
 	Store   *store.Store         // nil: nothing is stored or cached, and names resolve to nothing
 	Steps   *processors.Registry // nil: a step that would run is not_implemented
 	Scripts script.Runner        // nil: scripts are not_implemented
-	Prober  processors.Prober    // nil: probing is not available
+	Prober  processors.Prober    // nil: one made from Settings, and made again when they change
 	Logger  *slog.Logger         // nil: nobody
 	Metrics Metrics              // nil: nobody
+
+	Overrides []Override // of the settings, for this process
 
 	Fetcher Fetcher             // nil means one made from Settings, and made again when they change
 	Now     func() time.Time    // nil means time.Now
@@ -57,16 +61,23 @@ type Engine struct {
 	store    *store.Store
 	steps    *processors.Registry
 	scripts  script.Runner
-	prober   processors.Prober
 	log      *slog.Logger
 	metrics  Metrics
 	now      func() time.Time
 	getenv   func(string) string
 
-	fixedFetcher Fetcher // the one of Options, if any
+	fixedFetcher Fetcher           // the one of Options, if any
+	fixedProber  processors.Prober // the same
 	live         atomic.Pointer[live]
 
-	refs sync.Map // refsKey -> []sandrone.SourceRef
+	process  startSettings
+	changes  atomic.Uint64 // of definitions and settings, by this process
+	schedule scheduler
+	sharing  flights[store.Key, *Rendering] // public renders on their way
+	accesses accessLog
+
+	readings flights[readingKey, *reading]
+	refs     sync.Map // refsKey -> []sandrone.SourceRef
 }
 
 // live is what follows the settings. It is replaced as a whole, never changed,
@@ -74,27 +85,25 @@ type Engine struct {
 type live struct {
 	settings sandrone.Settings
 	fetcher  Fetcher
+	prober   processors.Prober
+	network  resolve.Network // nil: steps have none
 }
 
 // New makes an engine. Settings that cannot be used are an invalid_argument
 // error whose field is their path.
 func New(o Options) (*Engine, error) {
-	settings, err := CheckSettings(o.Settings)
-	if err != nil {
-		return nil, err
-	}
 	e := &Engine{
 		registry:     o.Registry,
 		dataDir:      o.DataDir,
 		store:        o.Store,
 		steps:        o.Steps,
 		scripts:      o.Scripts,
-		prober:       o.Prober,
 		log:          o.Logger,
 		metrics:      o.Metrics,
 		now:          o.Now,
 		getenv:       o.Getenv,
 		fixedFetcher: o.Fetcher,
+		fixedProber:  o.Prober,
 	}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
@@ -108,7 +117,7 @@ func New(o Options) (*Engine, error) {
 	if e.getenv == nil {
 		e.getenv = os.Getenv
 	}
-	if err := e.apply(settings); err != nil {
+	if err := e.start(o.Settings, o.Overrides); err != nil {
 		return nil, err
 	}
 	return e, nil
@@ -117,13 +126,21 @@ func New(o Options) (*Engine, error) {
 // apply puts checked settings into effect. What runs keeps those it began
 // with.
 func (e *Engine) apply(settings sandrone.Settings) error {
-	next := &live{settings: settings, fetcher: e.fixedFetcher}
+	next := &live{settings: settings, fetcher: e.fixedFetcher, prober: e.fixedProber}
 	if next.fetcher == nil {
 		fetcher, err := fetch.New(fetchOptions(settings))
 		if err != nil {
 			return err
 		}
-		next.fetcher = fetcher
+		next.fetcher, next.network = fetcher, fetcher.Network()
+	}
+	if next.prober == nil {
+		next.prober = probe.New(probe.Options{
+			Defaults:        settings.ProbeDefaults,
+			CacheTTLSeconds: settings.CacheDefaults.ProbeTTLSeconds,
+			Cache:           e.bytes("probe"),
+			Now:             e.now,
+		})
 	}
 	if e.store != nil {
 		e.store.Cache().SetLimit(settings.CacheDefaults.CacheMaxBytes)

@@ -78,6 +78,8 @@ func CheckSettings(s sandrone.Settings) (sandrone.Settings, error) {
 	c.oneOf(s.Appearance.ThemeMode, "appearance.theme_mode", "system", "light", "dark")
 	c.oneOf(s.Appearance.Locale, "appearance.locale", "auto", "zh-CN", "en-US")
 
+	c.refresh(&s.ScheduledRefresh)
+
 	if c.err != nil {
 		return sandrone.Settings{}, c.err
 	}
