@@ -211,7 +211,18 @@ var strategy = table.Codec[string]{
 // resolverStrategy is the family that belongs to a resolver. The resolver
 // itself is kept in raw; without it the client refuses the object.
 var resolverStrategy = table.Custom([]string{"strategy"},
-	take(f.Dialer.IPVersion, strategy),
+	func(r *table.Reader, i int) bool {
+		v, ok := strategy.Read(r.Doc, i)
+		if !ok || v == "" {
+			return ok
+		}
+		if d := r.Node.Dialer; d != nil && d.IPVersion != "" && d.IPVersion != v {
+			path := f.Dialer.IPVersion.Path
+			r.Warn(sandrone.WarnAliasConflict, path, "two spellings of "+path+" disagree; domain_resolver comes first")
+		}
+		table.Set(r, f.Dialer.IPVersion, v)
+		return true
+	},
 	func(w *table.Writer, key string) bool {
 		return w.WritesRaw(rawPrefix+"domain_resolver.server") && strategy.Write(w.Out, key, w.Node.Dialer.IPVersion)
 	}, f.Dialer.IPVersion.Info).Only("with the domain_resolver that it came with")
