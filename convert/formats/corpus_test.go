@@ -37,9 +37,17 @@ func read(format, text string) ([]sandrone.Node, []sandrone.Warning, error) {
 // lines calls f with each object of a JSON lines file.
 func lines[T any](t *testing.T, name string, f func(T)) {
 	t.Helper()
+	for _, v := range readLines[T](t, name) {
+		f(v)
+	}
+}
+
+// readLines returns the objects of a JSON lines file.
+func readLines[T any](tb testing.TB, name string) (list []T) {
+	tb.Helper()
 	file, err := os.Open(filepath.Join(corpus, name))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer file.Close()
 	in := bufio.NewScanner(file)
@@ -47,13 +55,14 @@ func lines[T any](t *testing.T, name string, f func(T)) {
 	for in.Scan() {
 		var v T
 		if err := json.Unmarshal(in.Bytes(), &v); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
-		f(v)
+		list = append(list, v)
 	}
 	if in.Err() != nil {
-		t.Fatal(in.Err())
+		tb.Fatal(in.Err())
 	}
+	return list
 }
 
 // subset tells where got differs from what want states: null is absent or
