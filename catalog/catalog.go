@@ -1,9 +1,9 @@
 // Package catalog is what the program says of itself: which formats it reads
-// and writes, what each keeps, loses or only carries along, and which features
-// the page may offer.
+// and writes, what each keeps, loses or only carries along, which steps there
+// are, what a definition looks like, and which features the page may offer.
 //
-// Everything here is made from the live registry. There is no second list that
-// could disagree with the code.
+// Everything here is made from the live registries and types. There is no
+// second list that could disagree with the code.
 package catalog
 
 import (
@@ -14,6 +14,7 @@ import (
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert"
 	"github.com/sandrone-gateway/sandrone/convert/table"
+	"github.com/sandrone-gateway/sandrone/processors"
 )
 
 // Index is the list of all formats in both directions.
@@ -54,12 +55,14 @@ type Detail struct {
 // Catalog answers from values that are made once, when they are first asked
 // for. What it returns is shared and must not be changed.
 type Catalog struct {
+	steps *processors.Registry
 	build func() (Index, map[[2]string]*Detail)
 }
 
-// New makes the catalogue of a registry.
-func New(r *convert.Registry) *Catalog {
-	return &Catalog{build: sync.OnceValues(func() (Index, map[[2]string]*Detail) {
+// New makes the catalogue of the formats of a registry, and of the steps of
+// another, which may be nil: then there are none.
+func New(r *convert.Registry, steps *processors.Registry) *Catalog {
+	return &Catalog{steps: steps, build: sync.OnceValues(func() (Index, map[[2]string]*Detail) {
 		index := Index{Items: []Item{}}
 		details := make(map[[2]string]*Detail)
 		add := func(direction, format string, profile *table.Profile, versions []table.Version) {

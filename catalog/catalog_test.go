@@ -43,7 +43,7 @@ func TestIndex(t *testing.T) {
 		 "field_counts":{"supported":4,"lossy":1,"raw_only":0},"revisions":["v1","v2"],"href":"/parse/zebra"},
 		{"direction":"render","format":"ape","node_types":["ss","trojan"],"reversible":false,
 		 "field_counts":{"supported":4,"lossy":1,"raw_only":0},"revisions":["v1","v2"],"versions":["1.9","1.11"],"href":"/render/ape"}]}`
-	c := catalog.New(small())
+	c := catalog.New(small(), nil)
 	got := encode(t, c.Index(func(direction, format string) string { return "/" + direction + "/" + format }))
 	if got != strip(want) {
 		t.Errorf("got  %s\nwant %s", got, strip(want))
@@ -54,7 +54,7 @@ func TestIndex(t *testing.T) {
 }
 
 func TestDetailIsOrderedByProtocol(t *testing.T) {
-	d, err := catalog.New(small()).Detail("parse", "zebra")
+	d, err := catalog.New(small(), nil).Detail("parse", "zebra")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestDetailIsOrderedByProtocol(t *testing.T) {
 }
 
 func TestDetailOfAnUnknownPairIsAnInvalidArgument(t *testing.T) {
-	c := catalog.New(small())
+	c := catalog.New(small(), nil)
 	for _, pair := range [][2]string{{"render", "zebra"}, {"Parse", "zebra"}, {"parse", "Zebra"}, {"parse", ""}, {"", ""}} {
 		if _, err := c.Detail(pair[0], pair[1]); sandrone.AsError(err) == nil || sandrone.AsError(err).Code != sandrone.InvalidArgument {
 			t.Errorf("%q: got %v", pair, err)
@@ -81,7 +81,7 @@ func TestDetailOfAnUnknownPairIsAnInvalidArgument(t *testing.T) {
 
 // TestCatalogOfThisBuild holds the promises that are for every format.
 func TestCatalogOfThisBuild(t *testing.T) {
-	c := catalog.New(formats.Registry())
+	c := catalog.New(formats.Registry(), nil)
 	for _, item := range c.Index(nil).Items {
 		name := item.Direction + " " + item.Format
 		d, err := c.Detail(item.Direction, item.Format)
@@ -131,7 +131,7 @@ func TestCatalogOfThisBuild(t *testing.T) {
 // TestCatalogNamesWhatIsEasilyForgotten holds leaves that a protocol has by the
 // model only, or under another name than its client's.
 func TestCatalogNamesWhatIsEasilyForgotten(t *testing.T) {
-	c := catalog.New(formats.Registry())
+	c := catalog.New(formats.Registry(), nil)
 	for _, w := range []struct{ direction, format, list, entries string }{
 		{"render", "mihomo-proxies", "lossy", "ssr network, wireguard network, snell network, anytls network, mieru network, http network, ssh network, tuic tuic.zero_rtt_handshake"},
 		{"render", "uri-list", "lossy", "ssr network, anytls network, wireguard network, snell network, mieru network, http network"},

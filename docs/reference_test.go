@@ -258,7 +258,7 @@ func TestTheRoutesAreThoseOfTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	const token = "correct-horse"
-	s, err := server.New(server.Options{Engine: e, Catalog: catalog.New(formats.Registry()), Token: token, UI: web.Handler()})
+	s, err := server.New(server.Options{Engine: e, Catalog: catalog.New(formats.Registry(), nil), Token: token, UI: web.Handler()})
 	if err != nil {
 		t.Fatal(err)
 	}

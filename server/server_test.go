@@ -73,7 +73,7 @@ func (o setup) server(t testing.TB) *server.Server {
 	}
 	s, err := server.New(server.Options{
 		Engine:  e,
-		Catalog: catalog.New(formats.Registry()),
+		Catalog: catalog.New(formats.Registry(), nil),
 		Token:   o.token,
 		UI: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			io.WriteString(w, "<!doctype html>page")

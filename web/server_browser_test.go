@@ -21,7 +21,7 @@ func TestPageWorksWithTheRealServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	const token = "the-owners-token"
-	s, err := server.New(server.Options{Engine: e, Catalog: catalog.New(formats.Registry()), Token: token, UI: web.Handler()})
+	s, err := server.New(server.Options{Engine: e, Catalog: catalog.New(formats.Registry(), nil), Token: token, UI: web.Handler()})
 	if err != nil {
 		t.Fatal(err)
 	}

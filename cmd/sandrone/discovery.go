@@ -42,7 +42,7 @@ func (p *program) capabilityCommand() *cobra.Command {
 	}
 	listOutput := outputFlag(list)
 	list.RunE = func(*cobra.Command, []string) error {
-		return p.writeJSON(*listOutput, catalog.New(formats.Registry()).Index(nil))
+		return p.writeJSON(*listOutput, catalog.New(formats.Registry(), nil).Index(nil))
 	}
 
 	detail := &cobra.Command{
@@ -52,7 +52,7 @@ func (p *program) capabilityCommand() *cobra.Command {
 	}
 	detailOutput := outputFlag(detail)
 	detail.RunE = func(_ *cobra.Command, args []string) error {
-		d, err := catalog.New(formats.Registry()).Detail(args[0], args[1])
+		d, err := catalog.New(formats.Registry(), nil).Detail(args[0], args[1])
 		if err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ func (p *program) serve(cmd *cobra.Command, _ []string) error {
 	log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: level}))
 	s, err := server.New(server.Options{
 		Engine:  e,
-		Catalog: catalog.New(formats.Registry()),
+		Catalog: catalog.New(formats.Registry(), nil),
 		Token:   token,
 		UI:      web.Handler(),
 		Logger:  log,

@@ -1,0 +1,177 @@
+package catalog
+
+import (
+	"encoding/json"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/processors"
+	"github.com/sandrone-gateway/sandrone/processors/script"
+)
+
+// The names of the schema documents, in the order in which they are listed.
+const (
+	SchemaProcessors   = "processors"
+	SchemaFileKinds    = "file_kinds"
+	SchemaScriptAPI    = "script_api_v1"
+	SchemaSubscription = "subscription"
+	SchemaFileSpec     = "file_spec"
+)
+
+// SchemaIndex lists the schema documents.
+type SchemaIndex struct {
+	Schemas []SchemaItem `json:"schemas"`
+}
+
+// SchemaItem is one schema document, or one list of them.
+type SchemaItem struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Href        string `json:"href,omitempty"` // over HTTP only
+}
+
+// Schemas lists the schema documents. link gives the address of one, by name.
+func (c *Catalog) Schemas(link func(name string) string) SchemaIndex {
+	index := SchemaIndex{Schemas: []SchemaItem{
+		{Name: SchemaProcessors, Description: "The steps that transform nodes and files, with the schemas of their params."},
+		{Name: SchemaFileKinds, Description: "The kinds of stored files."},
+		{Name: SchemaScriptAPI, Description: "What a user script gets, returns and may call."},
+		{Name: SchemaSubscription, Description: "The definition of a subscription."},
+		{Name: SchemaFileSpec, Description: "The definition of a file."},
+	}}
+	for i := range index.Schemas {
+		item := &index.Schemas[i]
+		item.Href = link(item.Name)
+	}
+	return index
+}
+
+// ProcessorIndex lists the types of steps: those of the file stage first, each
+// stage by type.
+type ProcessorIndex struct {
+	Processors []ProcessorItem `json:"processors"`
+}
+
+// ProcessorItem is one type of step.
+type ProcessorItem struct {
+	Type        string             `json:"type"`
+	Stage       string             `json:"stage"`
+	Description string             `json:"description"`
+	Effects     processors.Effects `json:"effects"`
+	Href        string             `json:"href,omitempty"` // over HTTP only
+}
+
+// Processors lists the types of steps. link gives the address of one.
+func (c *Catalog) Processors(link func(stage, kind string) string) ProcessorIndex {
+	index := ProcessorIndex{Processors: []ProcessorItem{}}
+	if c.steps == nil {
+		return index
+	}
+	for _, d := range c.steps.Descriptors() {
+		index.Processors = append(index.Processors, ProcessorItem{d.Type, d.Stage, d.Description, d.Effects, link(d.Stage, d.Type)})
+	}
+	return index
+}
+
+// Processor returns what a type of step says of itself. Both names are exact;
+// an unknown pair is an invalid_argument error.
+func (c *Catalog) Processor(stage, kind string) (*processors.Descriptor, error) {
+	if stage != sandrone.NodesStage && stage != sandrone.FileStage {
+		return nil, sandrone.Errorf(sandrone.InvalidArgument, "processor stage must be nodes or file")
+	}
+	if c.steps != nil {
+		if d := c.steps.Descriptor(stage, kind); d != nil {
+			return d, nil
+		}
+	}
+	return nil, schemaNotFound()
+}
+
+func schemaNotFound() error {
+	return sandrone.Errorf(sandrone.InvalidArgument, "schema not found")
+}
+
+// FileKindIndex lists the kinds of files that this build makes.
+type FileKindIndex struct {
+	FileKinds []FileKindItem `json:"file_kinds"`
+}
+
+// FileKindItem is one kind in the list.
+type FileKindItem struct {
+	Kind              string `json:"kind"`
+	Description       string `json:"description"`
+	SettingsSupported bool   `json:"settings_supported"`
+	MediaType         string `json:"media_type"`
+	Syntax            string `json:"syntax"`         // text, yaml, json, ini
+	Href              string `json:"href,omitempty"` // over HTTP only
+}
+
+// FileKind is one kind with all that can be said of it.
+type FileKind struct {
+	Kind              string              `json:"kind"`
+	Description       string              `json:"description"`
+	SettingsSupported bool                `json:"settings_supported"`
+	MediaType         string              `json:"media_type"`
+	Syntax            string              `json:"syntax"`
+	DefaultExtension  string              `json:"default_extension"`
+	SourceRules       SourceRules         `json:"source_rules"`
+	Defaults          map[string]any      `json:"defaults"` // members of a new definition
+	Examples          []sandrone.FileSpec `json:"examples"`
+}
+
+// SourceRules say what the source of a file may be.
+type SourceRules struct {
+	Required     bool     `json:"required"` // else the built-in base is there
+	AllowedTypes []string `json:"allowed_types"`
+}
+
+// fileKinds are the kinds that this build makes, in the order in which they
+// are listed.
+var fileKinds = []*FileKind{staticKind()}
+
+func staticKind() *FileKind {
+	hello := "# hello\n"
+	return &FileKind{
+		Kind:             sandrone.FileStatic,
+		Description:      "A text that is passed on as it is, after its steps: a script, a rule list, a hand-written client file.",
+		MediaType:        "application/octet-stream",
+		Syntax:           "text",
+		DefaultExtension: ".txt",
+		SourceRules:      SourceRules{Required: true, AllowedTypes: []string{sandrone.FileInline, sandrone.FileRemote}},
+		Defaults:         map[string]any{"source": map[string]any{"type": sandrone.FileInline, "content": ""}},
+		Examples: []sandrone.FileSpec{
+			{Name: "hello.txt", Kind: sandrone.FileStatic, Source: &sandrone.FileSource{Type: sandrone.FileInline, Content: &hello}},
+			{Name: "list.txt", Kind: sandrone.FileStatic, Source: &sandrone.FileSource{Type: sandrone.FileRemote, Remote: &sandrone.RemoteInput{URL: "https://example.com/list.txt"}}},
+		},
+	}
+}
+
+// FileKinds lists the kinds of files. link gives the address of one.
+func (c *Catalog) FileKinds(link func(kind string) string) FileKindIndex {
+	index := FileKindIndex{FileKinds: []FileKindItem{}}
+	for _, k := range fileKinds {
+		index.FileKinds = append(index.FileKinds, FileKindItem{k.Kind, k.Description, k.SettingsSupported, k.MediaType, k.Syntax, link(k.Kind)})
+	}
+	return index
+}
+
+// FileKind returns one kind; the name is exact. An unknown one is an
+// invalid_argument error.
+func (c *Catalog) FileKind(kind string) (*FileKind, error) {
+	for _, k := range fileKinds {
+		if k.Kind == kind {
+			return k, nil
+		}
+	}
+	return nil, schemaNotFound()
+}
+
+// ScriptAPI returns the description of the script API, version 1.
+func (c *Catalog) ScriptAPI() json.RawMessage { return script.APIDocument() }
+
+// Subscription returns the schema of the definition of a subscription.
+func (c *Catalog) Subscription() *jsonschema.Schema { return newSubscriptionSchema() }
+
+// FileSpec returns the schema of the definition of a file.
+func (c *Catalog) FileSpec() *jsonschema.Schema { return newFileSchema() }
