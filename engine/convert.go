@@ -2,11 +2,13 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert"
+	"github.com/sandrone-gateway/sandrone/processors"
 )
 
 // ConvertRequest asks for a conversion of one source of nodes: exactly one of
@@ -62,16 +64,27 @@ func (e *Engine) Convert(ctx context.Context, req ConvertRequest) (ConvertResult
 		return ConvertResult{}, err
 	}
 	w := &walk{report: sandrone.Report{Kind: "convert", Status: sandrone.StatusOK, CreatedAt: e.now().UTC()}}
+	result, err := e.convert(ctx, &req, w)
+	from, to, _ := strings.Cut(word(req.ToFormat), "@")
+	to, from = from, word(req.FromFormat)
+	e.metrics.Conversion(from, to, err == nil)
+	return result, err
+}
 
+func (e *Engine) convert(ctx context.Context, req *ConvertRequest, w *walk) (ConvertResult, error) {
+	r := e.request(false, req.Meta)
 	var nodes []sandrone.Node
 	var err error
 	switch {
 	case req.Content != nil:
-		nodes, err = e.read(req.FromFormat, *req.Content, w)
+		var in *reading
+		if in, err = e.parse(req.FromFormat, *req.Content); err == nil {
+			nodes = w.read(in)
+		}
 	case req.Remote != nil:
-		nodes, err = e.readRemote(ctx, req.Remote, req.FromFormat, req.Public, w)
+		nodes, err = e.readRemote(ctx, r.live, req.Remote, req.FromFormat, req.Public, w)
 	default:
-		nodes, err = e.readBatch(ctx, &req, w)
+		nodes, err = e.readBatch(ctx, r.live, req, w)
 	}
 	if err != nil {
 		return ConvertResult{}, err
@@ -79,13 +92,51 @@ func (e *Engine) Convert(ctx context.Context, req ConvertRequest) (ConvertResult
 	if err := ctx.Err(); err != nil {
 		return ConvertResult{}, err
 	}
+	for _, list := range []chain{
+		{specs: req.ParseProcessors, chainOptions: chainOptions{field: "parse_processors"}},
+		{specs: req.RenderProcessors, chainOptions: chainOptions{field: "render_processors"}, stage: sandrone.StageRender},
+	} {
+		if nodes, err = r.steps(ctx, list, nodes, w); err != nil {
+			return ConvertResult{}, err
+		}
+	}
 
-	out, mediaType, err := e.registry.Render(req.ToFormat, nodes, convert.RenderOptions{DropRaw: req.Options.DropRaw})
-	if err != nil {
+	var out ConvertResult
+	if out.Body, out.ContentType, err = e.write(req.ToFormat, nodes, req.Options.DropRaw, w); err != nil {
 		return ConvertResult{}, err
 	}
-	w.rendered(out)
-	return ConvertResult{ContentType: mediaType, Body: out.Body, Report: w.report}, nil
+	out.Report = w.report
+	return out, nil
+}
+
+// steps runs one list of a conversion.
+func (r *request) steps(ctx context.Context, c chain, nodes []sandrone.Node, w *walk) ([]sandrone.Node, error) {
+	if len(c.specs) == 0 {
+		return nodes, nil
+	}
+	c.scope, c.meta = "input", r.meta
+	source := &processors.Source{SourceRefs: w.report.SourceRefs, Warnings: w.report.Warnings}
+	if len(nodes) > 0 {
+		source.Format = nodes[0].SourceFormat
+	}
+	p := &product{nodes: nodes, notes: []note{{source: source}}}
+	if err := r.chain(ctx, nil, p, c); err != nil {
+		return nil, err
+	}
+	facts := p.facts()
+	w.warn(facts.warnings)
+	for _, ref := range facts.refs {
+		w.report.SourceRefs = appendRef(w.report.SourceRefs, ref)
+	}
+	for _, dep := range facts.deps {
+		if !slices.Contains(w.report.Dependencies, dep) {
+			w.report.Dependencies = append(w.report.Dependencies, dep)
+		}
+	}
+	if facts.partial {
+		w.report.Status = sandrone.StatusPartial
+	}
+	return p.nodes, nil
 }
 
 // checkConvert refuses what can be refused before anything is fetched or
@@ -125,15 +176,19 @@ func (e *Engine) checkConvert(req *ConvertRequest) error {
 			return err
 		}
 	}
-	if err := checkSteps(req.ParseProcessors, "parse_processors"); err != nil {
+	if e.steps != nil {
+		return nil // the lists are judged when they run
+	}
+	if err := checkStepsOf(sandrone.NodesStage, req.ParseProcessors, "parse_processors"); err != nil {
 		return err
 	}
-	return checkSteps(req.RenderProcessors, "render_processors")
+	return checkStepsOf(sandrone.NodesStage, req.RenderProcessors, "render_processors")
 }
 
-// checkSteps refuses a list with a step to run, since no processor is part of
-// this build. Disabled steps and those of the other stage are never run.
-func checkSteps(steps []sandrone.ProcessorSpec, list string) error {
+// checkStepsOf refuses a list with a step to run in the given stage, for an
+// engine without a registry of steps. Disabled steps and those of the other
+// stage are never run.
+func checkStepsOf(stage string, steps []sandrone.ProcessorSpec, list string) error {
 	for i, step := range steps {
 		field := list + "[" + strconv.Itoa(i) + "]"
 		if step.Disabled {
@@ -141,14 +196,14 @@ func checkSteps(steps []sandrone.ProcessorSpec, list string) error {
 		}
 		var err *sandrone.Error
 		switch {
-		case step.Stage == "file":
-			continue
-		case step.Stage != "" && step.Stage != "nodes":
+		case step.Stage != "" && step.Stage != sandrone.NodesStage && step.Stage != sandrone.FileStage:
 			err = sandrone.Errorf(sandrone.ProcessorConfigInvalid, "stage must be nodes or file").At(field + ".stage")
+		case step.Stage != "" && step.Stage != stage:
+			continue
 		case step.Stage == "" && step.Type == "script":
 			err = sandrone.Errorf(sandrone.ProcessorConfigInvalid, "script must state its stage").At(field + ".stage")
 		default:
-			err = sandrone.Errorf(sandrone.NotImplemented, "processors are not part of this build").At(field)
+			err = sandrone.Errorf(sandrone.NotImplemented, "this engine runs no processors").At(field)
 		}
 		err.Processor, err.ProcessorIndex = step.Type, &i
 		return err
@@ -161,19 +216,19 @@ type walk struct {
 	report sandrone.Report
 }
 
-// read is the first half of the way: text to valid nodes. What it notices goes
-// to the walk.
-func (e *Engine) read(format, text string, w *walk) ([]sandrone.Node, error) {
-	batch, err := e.registry.Parse(format, text)
-	if err != nil {
-		return nil, err
+// read puts a reading on the way and returns its nodes.
+func (w *walk) read(in *reading) []sandrone.Node {
+	if t := in.from; t != nil {
+		w.report.SourceRefs = append(w.report.SourceRefs, t.ref())
+		if stale := t.staleWarning(""); stale != nil {
+			w.warn(stale)
+			w.report.Status = sandrone.StatusPartial
+		}
 	}
-	w.warn(batch.Warnings)
-	w.report.SourceRefs = append(w.report.SourceRefs, e.formatRefs(batch)...)
-	w.warn(convert.Normalise(batch.Nodes))
-	nodes, _, dropped, err := convert.Validate(batch.Nodes, "normalized")
-	w.warn(dropped)
-	return nodes, err
+	w.warn(in.warnings)
+	w.report.SourceRefs = append(w.report.SourceRefs, in.refs...)
+	w.warn(in.dropped)
+	return in.nodes
 }
 
 func (w *walk) warn(warnings []sandrone.Warning) {

@@ -64,9 +64,9 @@ func (e *Engine) checkParser(name string) error {
 	if !ok {
 		return sandrone.Errorf(sandrone.InternalError, "no sample for this format")
 	}
-	nodes, err := e.read(name, text, new(walk))
-	if err == nil && len(nodes) != 1 {
-		err = sandrone.Errorf(sandrone.ParseFailed, "read %d nodes of a sample that holds one", len(nodes))
+	in, err := e.parse(name, text)
+	if err == nil && len(in.nodes) != 1 {
+		err = sandrone.Errorf(sandrone.ParseFailed, "read %d nodes of a sample that holds one", len(in.nodes))
 	}
 	return err
 }

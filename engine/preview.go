@@ -1,9 +1,19 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/convert"
 	"github.com/sandrone-gateway/sandrone/processors"
 )
 
@@ -57,6 +67,8 @@ type PreviewNode struct {
 	Region      string            `json:"region,omitempty"` // as the last step that looked for one found it
 	Matched     string            `json:"matched,omitempty"`
 	Loss        *NodeLoss         `json:"loss,omitempty"`
+
+	before, after int // places in the two lists, -1 for none
 }
 
 // NodeLoss is what one node would lose in the target of a preview.
@@ -97,5 +109,294 @@ func (e *StepError) Unwrap() error { return e.Err }
 // Errors: not_found for an unknown name, conflict for a subscription that needs
 // itself, those of its sources, and [*StepError] for a step that failed.
 func (e *Engine) PreviewSubscription(ctx context.Context, req PreviewRequest) (*Preview, error) {
-	return nil, sandrone.Errorf(sandrone.NotImplemented, "previews are not part of this build")
+	var target *convert.Target
+	if strings.TrimSpace(req.Target) != "" {
+		t, err := e.registry.Target(req.Target)
+		if err != nil {
+			return nil, sandrone.AsError(err).At("target")
+		}
+		target = &t
+	}
+	o := chainOptions{trace: true}
+	var s *sandrone.Subscription
+	var err error
+	if req.Draft != nil {
+		draft := *req.Draft
+		draft.Name = cmp.Or(draft.Name, draftName)
+		if err := draft.Normalise(); err != nil {
+			return nil, below(err, "subscription")
+		}
+		s, o.field, o.logs = &draft, "subscription.processors", true
+	} else if s, err = e.subscription(ctx, req.Name); err != nil {
+		return nil, err
+	}
+
+	r := e.request(req.Refresh, s.Meta)
+	p, err := r.asked(ctx, s, how{Args: req.Args}, o)
+	if err != nil {
+		if !req.Trace {
+			if step, ok := errors.AsType[*StepError](err); ok {
+				err = step.Err
+			}
+		}
+		if req.Draft != nil {
+			return nil, err
+		}
+		return nil, ofSubscription(err, s.Name)
+	}
+	facts := p.facts()
+	out := &Preview{
+		SubscriptionName: s.Name, Type: s.Type, Format: s.Format,
+		BeforeCount: len(p.base), AfterCount: len(p.nodes),
+		Warnings: facts.warnings,
+		Logs:     r.logged(o.logs),
+		Stale:    facts.isStale,
+		Report:   facts.report(e, "subscription_preview"),
+	}
+	if out.Warnings == nil {
+		out.Warnings = []sandrone.Warning{}
+	}
+	if out.Nodes, err = compare(ctx, p.base, p.nodes); err != nil {
+		return nil, err
+	}
+	e.nameNodes(out.Nodes, p.nodes)
+	if target != nil {
+		showLoss(out.Nodes, p.nodes, *target)
+	}
+	if req.Trace {
+		out.Steps = p.trace.Steps
+		showTrace(out.Nodes, p.trace)
+	}
+	for i := range out.Nodes {
+		switch out.Nodes[i].Status {
+		case statusAdded:
+			out.StatusCounts.Added++
+		case statusModified:
+			out.StatusCounts.Modified++
+		case statusRemoved:
+			out.StatusCounts.Removed++
+		default:
+			out.StatusCounts.Unchanged++
+		}
+	}
+	return out, nil
+}
+
+const (
+	statusAdded     = "added"
+	statusModified  = "modified"
+	statusRemoved   = "removed"
+	statusUnchanged = "unchanged"
+)
+
+// below puts the field of an error below the member of the request that holds
+// the definition.
+func below(err error, member string) error {
+	own := *sandrone.AsError(err)
+	if own.Field == "" {
+		own.Field = member
+	} else {
+		own.Field = member + "." + own.Field
+	}
+	return &own
+}
+
+// compare pairs the nodes before and after the steps by the connection that
+// they make: equal nodes first, then those of equal identity, in their order.
+// The result is in the order of after; a removed node stands before the next
+// pair that followed it.
+func compare(ctx context.Context, before, after []sandrone.Node) ([]PreviewNode, error) {
+	beforeIDs, afterIDs := identitiesOf(before), identitiesOf(after)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	partner := make([]int, len(after)) // in before, or -1
+	equal := make([]bool, len(after))
+	taken := make([]bool, len(before))
+
+	groups := make(map[string][]int, len(before)) // by identity
+	for i, id := range beforeIDs {
+		groups[id] = append(groups[id], i)
+	}
+	// A group is searched node by node while it is small; many nodes of one
+	// identity are found by all that they say.
+	const small = 8
+	contents := make(map[string]map[string][]int)
+	for j := range after {
+		partner[j] = -1
+		id := afterIDs[j]
+		group := groups[id]
+		if len(group) <= small {
+			for _, i := range group {
+				if !taken[i] && sameNode(&before[i], &after[j]) {
+					partner[j], equal[j], taken[i] = i, true, true
+					break
+				}
+			}
+			continue
+		}
+		content := contents[id]
+		if content == nil {
+			content = make(map[string][]int, len(group))
+			for _, i := range group {
+				key := contentOf(&before[i])
+				content[key] = append(content[key], i)
+			}
+			contents[id] = content
+		}
+		key := contentOf(&after[j])
+		if free := content[key]; len(free) > 0 {
+			partner[j], equal[j], taken[free[0]] = free[0], true, true
+			content[key] = free[1:]
+		}
+	}
+	for j := range after {
+		if partner[j] >= 0 {
+			continue
+		}
+		group := groups[afterIDs[j]]
+		for len(group) > 0 && taken[group[0]] {
+			group = group[1:]
+		}
+		if len(group) > 0 {
+			partner[j], taken[group[0]] = group[0], true
+			group = group[1:]
+		}
+		groups[afterIDs[j]] = group
+	}
+
+	nodes := make([]PreviewNode, 0, len(before)+len(after))
+	next := 0 // of before: everything ahead of it is listed
+	removed := func(until int) {
+		for ; next < until; next++ {
+			if !taken[next] {
+				nodes = append(nodes, PreviewNode{Identity: beforeIDs[next], Status: statusRemoved, Before: &before[next], before: next, after: -1})
+			}
+		}
+	}
+	for j := range after {
+		n := PreviewNode{Identity: afterIDs[j], Status: statusAdded, After: &after[j], before: -1, after: j}
+		if i := partner[j]; i >= 0 {
+			removed(i)
+			n.Before, n.before, n.Status = &before[i], i, statusModified
+			if equal[j] {
+				n.Status = statusUnchanged
+			}
+		}
+		nodes = append(nodes, n)
+	}
+	removed(len(before))
+	return nodes, nil
+}
+
+// identitiesOf is the most work of a preview, so it takes all processors.
+func identitiesOf(nodes []sandrone.Node) []string {
+	ids := make([]string, len(nodes))
+	workers := min(runtime.GOMAXPROCS(0), len(nodes)/256+1)
+	var wg sync.WaitGroup
+	for w := range workers {
+		from, to := len(nodes)*w/workers, len(nodes)*(w+1)/workers
+		wg.Go(func() {
+			for i := from; i < to; i++ {
+				ids[i] = processors.Identity(&nodes[i])
+			}
+		})
+	}
+	wg.Wait()
+	return ids
+}
+
+// shown is a node without what does not count as a change.
+func shown(n *sandrone.Node) sandrone.Node {
+	m := *n
+	m.ID, m.Tags, m.Meta, m.Lossy, m.Warnings, m.SourceFormat = "", nil, nil, false, nil, ""
+	if m.Hysteria != nil && reflect.ValueOf(*m.Hysteria).IsZero() {
+		m.Hysteria = nil
+	}
+	return m
+}
+
+func sameNode(a, b *sandrone.Node) bool { return reflect.DeepEqual(shown(a), shown(b)) }
+
+// contentOf is the same text for nodes that sameNode calls equal.
+func contentOf(n *sandrone.Node) string {
+	text, err := json.Marshal(shown(n))
+	if err != nil {
+		return fmt.Sprintf("%p", n) // equal to nothing but itself
+	}
+	return string(text)
+}
+
+// nameNodes says what each node is called in a Shadowrocket file, where names
+// are changed the most.
+func (e *Engine) nameNodes(items []PreviewNode, after []sandrone.Node) {
+	t, err := e.registry.Target("shadowrocket-proxies")
+	if err != nil {
+		return
+	}
+	names := t.Render(after, convert.RenderOptions{Target: t.Name, Version: t.Version}).Names
+	for i := range items {
+		if j := items[i].after; j >= 0 && j < len(names) {
+			items[i].TargetNames = map[string]string{"shadowrocket": names[j]}
+		}
+	}
+}
+
+// showLoss says what each node would lose in a target.
+func showLoss(items []PreviewNode, after []sandrone.Node, t convert.Target) {
+	out := t.Render(after, convert.RenderOptions{Target: t.Name, Version: t.Version})
+	fields := make([][]LossField, len(after))
+	for i := range out.Warnings {
+		w := &out.Warnings[i]
+		if w.NodeIndex != nil && *w.NodeIndex >= 0 && *w.NodeIndex < len(after) {
+			fields[*w.NodeIndex] = append(fields[*w.NodeIndex], LossField{w.Code, w.Field, w.Message})
+		}
+	}
+	for i := range items {
+		j := items[i].after
+		if j < 0 {
+			continue
+		}
+		loss := &NodeLoss{Status: "ok", Fields: fields[j]}
+		if j < len(out.Names) {
+			loss.Name = out.Names[j]
+		}
+		if loss.Name == "" {
+			loss.Status = "skipped"
+		} else if slices.ContainsFunc(loss.Fields, func(f LossField) bool { return f.Code == sandrone.WarnLossyField }) {
+			loss.Status = "lossy"
+		}
+		if loss.Fields == nil {
+			loss.Fields = []LossField{}
+		}
+		items[i].Loss = loss
+	}
+}
+
+// showTrace says which steps did what to each node.
+func showTrace(items []PreviewNode, t *chainTrace) {
+	ofAfter := make(map[int]*processors.NodeTrace, len(t.Nodes))
+	for i := range t.Nodes {
+		if out := t.Nodes[i].Out; out >= 0 && out < len(t.index) && t.index[out] >= 0 {
+			ofAfter[t.index[out]] = &t.Nodes[i]
+		}
+	}
+	for i := range items {
+		item := &items[i]
+		var n *processors.NodeTrace
+		if item.after >= 0 {
+			n = ofAfter[item.after]
+		} else if item.before < len(t.Nodes) {
+			n = &t.Nodes[item.before]
+		}
+		if n == nil {
+			continue
+		}
+		item.ChangedBy, item.Region, item.Matched = n.ChangedBy, n.Region, n.Matched
+		if item.after >= 0 {
+			item.AddedBy = n.AddedBy
+		} else {
+			item.RemovedBy = n.RemovedBy
+		}
+	}
 }

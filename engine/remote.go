@@ -80,25 +80,32 @@ func (e *Engine) checkBatch(b *RemoteBatch) error {
 
 func sourceField(i int) string { return "remote_batch.sources[" + strconv.Itoa(i) + "]" }
 
-// readRemote fetches one address and reads its nodes.
-func (e *Engine) readRemote(ctx context.Context, r *Remote, format string, public bool, w *walk) ([]sandrone.Node, error) {
-	req := fetch.Request{URL: r.URL, Policy: fetch.Public}
+// readRemote fetches one address and reads its nodes. A public request has no
+// copies to fall back on, and leaves none.
+func (e *Engine) readRemote(ctx context.Context, lv *live, r *Remote, format string, public bool, w *walk) ([]sandrone.Node, error) {
 	if !public {
-		req.Policy = fetch.Managed
-		req.UserAgent, req.Proxy, req.Timeout = r.UserAgent, r.Proxy, milliseconds(r.TimeoutMS)
+		in := sandrone.RemoteInput{URL: r.URL, UserAgent: r.UserAgent, Proxy: r.Proxy, TimeoutMS: r.TimeoutMS}
+		if r.CacheTTLSeconds != nil {
+			in.CacheTTLSeconds = *r.CacheTTLSeconds
+		}
+		reading, err := e.readSource(ctx, lv, in, format, false)
+		if err != nil {
+			return nil, under(err, "remote")
+		}
+		return w.read(reading), nil
 	}
-	resp, err := e.live.Load().fetcher.Get(ctx, req)
+	resp, err := e.get(ctx, lv, fetch.Request{URL: r.URL, Policy: fetch.Public})
 	if err != nil {
 		return nil, under(err, "remote")
 	}
 	w.report.SourceRefs = append(w.report.SourceRefs, resp.Ref)
-	nodes, err := e.read(format, textOf(resp.Body), w)
+	reading, err := e.parse(format, textOf(resp.Body))
 	if err != nil {
 		err := *sandrone.AsError(err) // may be shared; the source is this request's
 		err.Source = fetch.Display(r.URL)
 		return nil, &err
 	}
-	return nodes, nil
+	return w.read(reading), nil
 }
 
 // textOf is the body as text without a copy: a fetched body is never written
@@ -119,7 +126,7 @@ func under(err error, parent string) error {
 
 // readBatch reads all sources at once and joins their nodes in the order of
 // the list. A source that fails costs the others nothing.
-func (e *Engine) readBatch(ctx context.Context, req *ConvertRequest, w *walk) ([]sandrone.Node, error) {
+func (e *Engine) readBatch(ctx context.Context, lv *live, req *ConvertRequest, w *walk) ([]sandrone.Node, error) {
 	type outcome struct {
 		walk  walk
 		nodes []sandrone.Node
@@ -144,7 +151,7 @@ func (e *Engine) readBatch(ctx context.Context, req *ConvertRequest, w *walk) ([
 			if strings.TrimSpace(format) == "" {
 				format = req.FromFormat
 			}
-			o.nodes, o.err = e.readRemote(ctx, &sources[i].Remote, format, req.Public, &o.walk)
+			o.nodes, o.err = e.readRemote(ctx, lv, &sources[i].Remote, format, req.Public, &o.walk)
 		})
 	}
 	wg.Wait()
