@@ -89,7 +89,7 @@ func (b *bridge) Call(ctx context.Context, method string, args []byte) (answer [
 			err = sandrone.Errorf(sandrone.InternalError, "internal error").Because(fmt.Errorf("panic in %s: %v", method, v))
 		}
 	}()
-	d, err := doc.ReadStrictJSON(nil, string(args))
+	d, err := readTree(nil, args)
 	if err != nil || d[0].Kind != doc.List {
 		return nil, sandrone.Errorf(sandrone.InvalidArgument, "the arguments are no JSON")
 	}

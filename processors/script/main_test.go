@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -98,3 +99,26 @@ var sample = []sandrone.Node{
 	{Name: "US 04", Type: sandrone.VLESS, Server: "us4.example", Port: 443, UUID: "6a1f3a52-6f5c-4e0e-9c43-1a2b3c4d5e70",
 		Raw: sandrone.Raw{"mihomo.x": json.RawMessage(`{"big":12345678901234567890,"f":1.50}`)}},
 }
+
+// many makes nodes of the usual size.
+func many(n int) []sandrone.Node {
+	nodes := make([]sandrone.Node, n)
+	for i := range nodes {
+		nodes[i] = sandrone.Node{
+			Name: fmt.Sprintf("香港 IEPL %05d", i), Type: sandrone.VLESS, Server: fmt.Sprintf("hk%d.example.com", i), Port: 443,
+			UUID: fmt.Sprintf("6a1f3a52-6f5c-4e0e-9c43-1a2b3c4d%04x", i), Flow: "xtls-rprx-vision", Encryption: "none",
+			TLS: &sandrone.TLS{Enabled: true, ServerName: fmt.Sprintf("hk%d.example.com", i), ALPN: []string{"h2", "http/1.1"}, ClientFingerprint: "chrome",
+				Reality: &sandrone.Reality{Enabled: true, PublicKey: "mOSW0b5mJVvnJ0Zb8Ff1Xq9cJt4YyqTqT8uWc1qXb2s", ShortID: "0123456789abcdef"}},
+			Dialer:       &sandrone.Dialer{UDPRelay: sandrone.On},
+			Raw:          sandrone.Raw{"mihomo.packet-addr": []byte("true")},
+			SourceFormat: "mihomo",
+		}
+	}
+	return nodes
+}
+
+const (
+	renameScript = `function main(input) { for (const n of input.nodes) n.name = "EDGE " + n.name; return input }`
+	spreadScript = `function main(input) { input.nodes = input.nodes.map(n => ({...n, name: "EDGE " + n.name})); return input }`
+	filterScript = `function main(input) { input.nodes = input.nodes.filter(n => /[02468]$/.test(n.name)); return input }`
+)

@@ -43,8 +43,8 @@ func applyPatches(nodes []sandrone.Node, patches []js.Patch) ([]sandrone.Node, [
 				continue
 			}
 			var err error
-			if items, err = doc.ReadStrictJSON(items[:0], string(m.Value)); err != nil {
-				return nil, nil, fmt.Errorf("nodes[%d].%s is %w", i, m.Key, err)
+			if items, err = readTree(items[:0], m.Value); err != nil {
+				return nil, nil, fmt.Errorf("nodes[%d].%s: %w", i, m.Key, err)
 			}
 			field := v.Field(at)
 			field.SetZero() // a part of the old value would be kept
@@ -68,7 +68,7 @@ func applyPatches(nodes []sandrone.Node, patches []js.Patch) ([]sandrone.Node, [
 
 // keepExt moves the members of ext to the raw members of a node.
 func keepExt(n *sandrone.Node, ext []byte) ([]sandrone.Warning, error) {
-	d, err := doc.ReadStrictJSON(nil, string(ext))
+	d, err := readTree(nil, ext)
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +129,32 @@ func oneLine(s string) string {
 	return s
 }
 
+// maxValues bounds the values of one JSON text of a script. A tree takes some
+// fifty bytes for each, so that a text of many small ones is far larger than
+// it looks.
+const maxValues = 1 << 19
+
+// readTree reads JSON that a script made.
+func readTree(dst doc.Items, text []byte) (doc.Items, error) {
+	if len(text) > maxValues {
+		values := 0
+		for i, quoted := 0, false; i < len(text); i++ {
+			switch c := text[i]; {
+			case quoted && c == '\\':
+				i++
+			case c == '"':
+				quoted = !quoted
+			case !quoted && (c == ',' || c == '[' || c == '{'):
+				values++
+			}
+		}
+		if values > maxValues {
+			return dst, doc.ErrTooLarge
+		}
+	}
+	return doc.ReadStrictJSON(dst, string(text))
+}
+
 // shapeError is a value of the wrong type. It tells the place and what would
 // be right there, not what is there.
 type shapeError struct{ path, want string }
@@ -159,9 +185,9 @@ func (e *shapeError) under(path string) *shapeError {
 // name, its errors quote numbers, and it makes floats of the numbers in a
 // plugin's options, which are whole everywhere else.
 func decodeJSON(text []byte, v any) error {
-	d, err := doc.ReadStrictJSON(nil, string(text))
+	d, err := readTree(nil, text)
 	if err != nil {
-		return fmt.Errorf("the result is %w", err)
+		return fmt.Errorf("the result: %w", err)
 	}
 	if err := fill(d, 0, reflect.ValueOf(v).Elem()); err != nil {
 		return err

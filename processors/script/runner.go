@@ -180,6 +180,9 @@ func (g *gate) enter(ctx context.Context, name string) (inside context.Context, 
 	if depth >= maxNesting {
 		return nil, nil, runtimeError(name, "scripts run inside of each other more than 16 levels deep")
 	}
+	if err := context.Cause(g.closed); err != nil {
+		return nil, nil, err
+	}
 	if depth == 0 {
 		select {
 		case g.slots <- struct{}{}:

@@ -178,6 +178,9 @@ func (r *run) items(v goja.Value) doc.Items {
 	if err != nil {
 		panic(r.throwable(r.newError, "the value is "+err.Error()))
 	}
+	for i := range items {
+		items[i].Quoted = false // that they were in quotes is JSON's way, not a wish
+	}
 	return items
 }
 
@@ -355,13 +358,14 @@ func (r *run) probe(args []goja.Value) string {
 			e.buf = append(e.buf, ',')
 		}
 		key := itoa(i)
-		v := e.plain(list.Get(key), key)
+		o, ok := e.plain(list.Get(key), key).(*goja.Object)
+		if !ok {
+			panic(r.throwable(r.newError, "api.probe needs an array of nodes"))
+		}
 		start := len(e.buf)
-		e.value(v)
-		if o, ok := v.(*goja.Object); ok {
-			if base, ok := r.index[o]; ok && sameJSON(e.buf[start:], r.job.Nodes[base]) {
-				e.buf = append(e.buf[:start], itoa(int(base))...)
-			}
+		e.value(o)
+		if base, ok := r.index[o]; ok && sameJSON(e.buf[start:], r.job.Nodes[base]) {
+			e.buf = append(e.buf[:start], itoa(int(base))...)
 		}
 	}
 	e.buf = append(e.buf, ']')

@@ -120,6 +120,9 @@ func (e *encoder) primitive(v goja.Value) {
 		e.buf = append(e.buf, "null"...)
 		return
 	}
+	if _, symbol := v.(*goja.Symbol); symbol {
+		e.fail("a symbol cannot be JSON")
+	}
 	switch x := v.Export().(type) {
 	case nil:
 		e.buf = append(e.buf, "null"...)
@@ -141,7 +144,7 @@ func (e *encoder) primitive(v goja.Value) {
 	case *big.Int:
 		e.fail("a BigInt cannot be JSON")
 	default:
-		e.fail("a symbol cannot be JSON")
+		e.fail("the value cannot be JSON")
 	}
 }
 

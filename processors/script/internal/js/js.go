@@ -13,7 +13,6 @@ package js
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"runtime"
 	"time"
@@ -30,8 +29,10 @@ const (
 	MaxValueDepth = 512      // levels of a value that leaves the script
 	MaxLogs       = 200      // entries of api.log, each of at most MaxLog bytes
 	MaxLog        = 8 << 10
-	MaxWarnings   = 10_000 // calls of api.warn that are kept
+	MaxWarnings   = 10_000 // calls of api.warn that are kept, of at most MaxWarning bytes each
 	MaxWarning    = 8 << 10
+
+	maxWarningBytes = 4 << 20 // of all of them
 )
 
 // hardCallDepth stops what the depth guard does not see: text compiled by
@@ -125,6 +126,8 @@ type run struct {
 	members              [][]member             // their members, by index
 	logs                 int
 	warnings             [][]byte
+	warningBytes         int
+	deaf                 bool // no more warnings are kept
 }
 
 // timedOut and cancelled are what ends a run through an interrupt.
@@ -334,11 +337,12 @@ func (r *run) hostError(err error, code, text string) *goja.Object {
 // warn keeps a warning, a JSON object. Beyond the limit one more says that
 // there were others.
 func (r *run) warn(w []byte) {
-	switch {
-	case len(w) > MaxWarning || len(r.warnings) > MaxWarnings:
+	if r.deaf || len(w) > MaxWarning {
 		return
-	case len(r.warnings) == MaxWarnings:
-		w, _ = json.Marshal(map[string]string{"code": "script_warning", "message": "further warnings of the script were left out"})
+	}
+	if r.warningBytes += len(w); len(r.warnings) == MaxWarnings || r.warningBytes > maxWarningBytes {
+		r.deaf = true
+		w = []byte(`{"code":"script_warning","message":"further warnings of the script were left out"}`)
 	}
 	r.warnings = append(r.warnings, w)
 }

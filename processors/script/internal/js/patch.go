@@ -2,9 +2,14 @@ package js
 
 import (
 	"bytes"
+	"reflect"
 	"strconv"
+	"strings"
+	"sync"
 
 	"github.com/dop251/goja"
+
+	"github.com/sandrone-gateway/sandrone"
 )
 
 // piece is a member of a returned node in the encoder's buffer.
@@ -12,6 +17,18 @@ type piece struct {
 	key        string
 	start, end int
 }
+
+// nodeMembers are the members that a node can have. Any other is ignored, once
+// it is known to be JSON, so that a node costs its receiver no more than it is
+// worth.
+var nodeMembers = sync.OnceValue(func() map[string]bool {
+	known := map[string]bool{"ext": true}
+	for f := range reflect.TypeFor[sandrone.Node]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		known[name] = true
+	}
+	return known
+})
 
 // patches takes the returned nodes apart. Each is encoded and compared with
 // the input node that it is, or is likely to be a copy of.
@@ -44,7 +61,9 @@ func (r *run) patches(v goja.Value) []Patch {
 		e.each(o, func(key string, v goja.Value) {
 			start := len(e.buf)
 			e.value(v)
-			pieces = append(pieces, piece{key, start, len(e.buf)})
+			if nodeMembers()[key] {
+				pieces = append(pieces, piece{key, start, len(e.buf)})
+			}
 		})
 
 		base, known := r.index[o]

@@ -17,6 +17,8 @@ import (
 const (
 	protocol = 1
 	maxFrame = 64 << 20 // bytes of a payload
+
+	maxMembers = 128 // of a node, well above those of the model
 )
 
 // Kinds of frames.
@@ -196,13 +198,15 @@ func takeResult(payload []byte, nodes int) (*js.Result, error) {
 		if patch.Base >= nodes {
 			return nil, errFrame
 		}
-		if n := p.count(); n > 0 {
+		if n := p.count(); n > maxMembers {
+			return nil, errFrame
+		} else if n > 0 {
 			patch.Set = make([]js.Member, n)
 			for j := range patch.Set {
 				patch.Set[j] = js.Member{Key: string(p.bytes()), Value: p.bytes()}
 			}
 		}
-		for range p.count() {
+		for range min(p.count(), maxMembers+1) {
 			patch.Del = append(patch.Del, string(p.bytes()))
 		}
 	}

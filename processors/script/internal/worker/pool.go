@@ -95,22 +95,27 @@ func (p *Pool) do(ctx context.Context, kind byte, job *js.Job, host js.Host) (*j
 		return nil, &js.Error{Kind: js.Runtime, Message: js.Message(job.Name, "the input is larger than 64 MiB")}
 	}
 	hash := js.Hash(job.Name, job.Text)
-	w, err := p.take(ctx, hash)
-	if err != nil {
-		return nil, err
+	for try := 0; ; try++ {
+		w, err := p.take(ctx, hash)
+		if err != nil {
+			return nil, err
+		}
+		w.hash = hash
+		d := drive{ctx: ctx, w: w, job: job, host: host, size: int64(len(payload))}
+		res, err := d.run(kind, payload)
+		if d.reusable {
+			p.procs.Go(func() { p.settle(w) })
+		} else {
+			w.kill()
+			p.log.Debug("script worker stopped", "cause", err, "runs", w.runs)
+		}
+		p.keepWarm()
+		// An idle worker that the system killed is noticed by the job that it
+		// does not begin. That job has done nothing yet.
+		if !d.lost || try == warm {
+			return res, err
+		}
 	}
-	w.hash = hash
-	d := drive{ctx: ctx, w: w, job: job, host: host, size: int64(len(payload))}
-	res, err := d.run(kind, payload)
-	switch {
-	case d.reusable:
-		p.procs.Go(func() { p.settle(w) })
-	default:
-		w.kill()
-		p.log.Debug("script worker stopped", "cause", err, "runs", w.runs)
-	}
-	p.keepWarm()
-	return res, err
 }
 
 // take returns an idle worker, one that has run the script by preference, or
@@ -337,6 +342,7 @@ type drive struct {
 	size int64 // bytes of input
 
 	reusable bool // the worker has ended the run by itself
+	lost     bool // it was killed by others before the script began
 	started  bool
 	limit    int64 // resident memory over which the worker is killed
 	logs     int
@@ -484,6 +490,9 @@ func (d *drive) timeout(line, column int) *js.Error {
 }
 
 func (d *drive) memory() *js.Error {
+	if !d.started {
+		return d.fault("takes too much memory to compile")
+	}
 	return d.fault(fmt.Sprintf("needs more than %d MiB of memory", MaxGrowth>>20))
 }
 
@@ -494,8 +503,11 @@ func (d *drive) broken() *js.Error { return d.fault("the worker broke the protoc
 func (d *drive) crash() *js.Error {
 	select {
 	case <-d.w.ended:
-		if d.w.cmd.ProcessState.ExitCode() == exitMemory {
+		switch code := d.w.cmd.ProcessState.ExitCode(); {
+		case code == exitMemory:
 			return d.memory()
+		case code < 0 && !d.started: // a signal; what a script does to itself exits
+			d.lost = true
 		}
 	case <-time.After(100 * time.Millisecond):
 	}
