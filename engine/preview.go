@@ -156,10 +156,30 @@ func (e *Engine) PreviewSubscription(ctx context.Context, req PreviewRequest) (*
 	if out.Warnings == nil {
 		out.Warnings = []sandrone.Warning{}
 	}
-	if out.Nodes, err = compare(ctx, p.base, p.nodes); err != nil {
+	var names []string
+	var wg sync.WaitGroup
+	var panicked *PanicError
+	wg.Go(func() {
+		defer func() {
+			if v := recover(); v != nil {
+				panicked = Recovered(v)
+			}
+		}()
+		names = e.shadowrocketNames(p.nodes)
+	})
+	out.Nodes, err = compare(ctx, p.base, p.nodes, p.trace.origins(len(p.nodes)))
+	wg.Wait()
+	if panicked != nil {
+		panic(panicked) // where the caller can catch it
+	}
+	if err != nil {
 		return nil, err
 	}
-	e.nameNodes(out.Nodes, p.nodes)
+	for i := range out.Nodes {
+		if j := out.Nodes[i].after; j >= 0 && j < len(names) {
+			out.Nodes[i].TargetNames = map[string]string{"shadowrocket": names[j]}
+		}
+	}
 	if target != nil {
 		showLoss(out.Nodes, p.nodes, *target)
 	}
@@ -204,9 +224,18 @@ func below(err error, member string) error {
 // compare pairs the nodes before and after the steps by the connection that
 // they make: equal nodes first, then those of equal identity, in their order.
 // The result is in the order of after; a removed node stands before the next
-// pair that followed it.
-func compare(ctx context.Context, before, after []sandrone.Node) ([]PreviewNode, error) {
-	beforeIDs, afterIDs := identitiesOf(before), identitiesOf(after)
+// pair that followed it. origins are the places in before of what the steps
+// made the nodes of after from, -1 where that is not known.
+func compare(ctx context.Context, before, after []sandrone.Node, origins []int) ([]PreviewNode, error) {
+	beforeIDs := identitiesOf(before)
+	afterIDs := identities(after, func(j int) string {
+		// Most steps leave the connection alone, and seeing that costs far
+		// less than an identity.
+		if i := origins[j]; i >= 0 && sameConnection(&before[i], &after[j]) {
+			return beforeIDs[i]
+		}
+		return processors.Identity(&after[j])
+	})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -289,8 +318,12 @@ func compare(ctx context.Context, before, after []sandrone.Node) ([]PreviewNode,
 	return nodes, nil
 }
 
-// identitiesOf is the most work of a preview, so it takes all processors.
 func identitiesOf(nodes []sandrone.Node) []string {
+	return identities(nodes, func(i int) string { return processors.Identity(&nodes[i]) })
+}
+
+// identities is the most work of a preview, so it takes all processors.
+func identities(nodes []sandrone.Node, of func(i int) string) []string {
 	ids := make([]string, len(nodes))
 	workers := min(runtime.GOMAXPROCS(0), len(nodes)/256+1)
 	var wg sync.WaitGroup
@@ -298,12 +331,45 @@ func identitiesOf(nodes []sandrone.Node) []string {
 		from, to := len(nodes)*w/workers, len(nodes)*(w+1)/workers
 		wg.Go(func() {
 			for i := from; i < to; i++ {
-				ids[i] = processors.Identity(&nodes[i])
+				ids[i] = of(i)
 			}
 		})
 	}
 	wg.Wait()
 	return ids
+}
+
+// sameConnection reports whether two nodes have one identity for the simple
+// reason that they differ in nothing but what is no part of it.
+func sameConnection(a, b *sandrone.Node) bool {
+	x, y := shown(a), shown(b)
+	x.Name, y.Name = "", ""
+	x.Dialer, y.Dialer, x.Multiplex, y.Multiplex = nil, nil, nil, nil
+	return reflect.DeepEqual(x, y)
+}
+
+// origins tells for each of n nodes after the steps where it was before them,
+// -1 if a step made it.
+func (t *chainTrace) origins(n int) []int {
+	origins := make([]int, n)
+	if len(t.Nodes) == 0 { // no step ran
+		for j := range origins {
+			origins[j] = j
+		}
+		return origins
+	}
+	for j := range origins {
+		origins[j] = -1
+	}
+	for i := range t.Nodes {
+		if t.Nodes[i].AddedBy != nil {
+			break // those stand behind the nodes of the input
+		}
+		if out := t.Nodes[i].Out; out >= 0 && out < len(t.index) && t.index[out] >= 0 {
+			origins[t.index[out]] = i
+		}
+	}
+	return origins
 }
 
 // shown is a node without what does not count as a change.
@@ -327,19 +393,14 @@ func contentOf(n *sandrone.Node) string {
 	return string(text)
 }
 
-// nameNodes says what each node is called in a Shadowrocket file, where names
-// are changed the most.
-func (e *Engine) nameNodes(items []PreviewNode, after []sandrone.Node) {
+// shadowrocketNames is what each node is called in a Shadowrocket file, where
+// names are changed the most.
+func (e *Engine) shadowrocketNames(nodes []sandrone.Node) []string {
 	t, err := e.registry.Target("shadowrocket-proxies")
 	if err != nil {
-		return
+		return nil
 	}
-	names := t.Render(after, convert.RenderOptions{Target: t.Name, Version: t.Version}).Names
-	for i := range items {
-		if j := items[i].after; j >= 0 && j < len(names) {
-			items[i].TargetNames = map[string]string{"shadowrocket": names[j]}
-		}
-	}
+	return t.Render(nodes, convert.RenderOptions{Target: t.Name, Version: t.Version}).Names
 }
 
 // showLoss says what each node would lose in a target.

@@ -275,7 +275,7 @@ type reading struct {
 	dropped  []sandrone.Warning // of the validation
 	issues   []sandrone.Issue
 	refs     []sandrone.SourceRef // the documents behind the format
-	format   string               // as the nodes have it; else as asked for
+	format   string               // the name of the parser, as far as it is known
 	from     *remoteText          // nil for a text that was given
 
 	fed sync.Map // subscription name -> true: its usage was noted
@@ -287,9 +287,9 @@ func (e *Engine) parse(format, text string) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{refs: e.formatRefs(batch), format: format}
-	if len(batch.Nodes) > 0 {
-		r.format = batch.Nodes[0].SourceFormat
+	r := &reading{refs: e.formatRefs(batch), format: word(format)}
+	if len(batch.Nodes) > 0 && !explicit(format) {
+		r.format = e.parserOf(batch.Nodes[0].SourceFormat)
 	}
 	r.warnings = append(batch.Warnings, convert.Normalise(batch.Nodes)...)
 	r.nodes, r.issues, r.dropped, err = convert.Validate(batch.Nodes, sandrone.StageNormalized)
@@ -297,6 +297,17 @@ func (e *Engine) parse(format, text string) (*reading, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// parserOf is the name of the parser that detection chose for nodes with this
+// SourceFormat.
+func (e *Engine) parserOf(source string) string {
+	for _, p := range e.registry.Parsers() {
+		if p.Source == source && !p.Explicit {
+			return p.Name
+		}
+	}
+	return source
 }
 
 // readingKey tells readings apart that may be shared while they are made.
