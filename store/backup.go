@@ -236,6 +236,9 @@ func (a *Archive) read(z *zip.Reader) error {
 
 // readMember reads at most limit bytes, whatever the archive says of the size.
 func readMember(f *zip.File, limit int64) ([]byte, error) {
+	if f.Flags&1 != 0 {
+		return nil, badArchive("the backup has an encrypted member")
+	}
 	r, err := f.Open()
 	if err != nil {
 		return nil, badArchive("the backup has a member that cannot be read").Because(err)

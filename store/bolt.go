@@ -45,7 +45,7 @@ type bolt struct {
 	db     *bbolt.DB // nil until it is opened
 	closed bool
 
-	// After a panic in the library its locks are in an unknown state.
+	// Set for good: after a panic the library's locks are in an unknown state.
 	damaged atomic.Bool
 }
 
@@ -82,10 +82,19 @@ func (b *bolt) Update(ctx context.Context, fn func(KV) error) error {
 
 // run calls fn in a transaction, which ends with it.
 func (b *bolt) run(db *bbolt.DB, writable bool, fn func(KV) error) (err error) {
-	// A page that the disk no longer gives is a fault in mapped memory, which
-	// would end the process.
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	kv := &boltKV{b: b, writable: writable}
+	// A page that the disk no longer gives is a fault in mapped memory, which
+	// would end the process. It may come as late as when fn reads a value.
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(interface{ Addr() uintptr }); !ok {
+				panic(r)
+			}
+			b.damaged.Store(true)
+			err = errDamaged(fmt.Errorf("%v", r))
+		}
+	}()
 	if err := kv.guard(func() (err error) { kv.tx, err = db.Begin(writable); return err }); err != nil {
 		return err
 	}
@@ -242,6 +251,8 @@ func (b *bolt) openFailure(err error) error {
 		return sandrone.Errorf(sandrone.InternalError, "the data directory %s is in use by another process", b.dir)
 	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch),
 		strings.Contains(err.Error(), "file size too small"):
+		// For good: it stays locked if the library panicked.
+		b.damaged.Store(true)
 		return errDamaged(err)
 	}
 	return b.failure("the store cannot be opened", err)
@@ -377,7 +388,10 @@ func (kv *boltKV) Scan(space Space, prefix string, fn func(key string, value []b
 			return err
 		}
 		err = kv.guard(func() error {
-			key, value = cursor.Next()
+			last := key
+			if key, value = cursor.Next(); key != nil && bytes.Compare(last, key) >= 0 {
+				panic("keys out of order") // pages in a circle would never end
+			}
 			return nil
 		})
 	}
