@@ -94,6 +94,18 @@ func TestCancellationIsNoTimeout(t *testing.T) {
 		if _, _, err := s.Nodes(ctx, script.Input{}, nil); !errors.Is(err, cause) {
 			t.Errorf("got %v", err)
 		}
+		// Nor is it what the call that was cancelled makes of it.
+		ctx2, cancel2 := context.WithCancelCause(t.Context())
+		bare := produceFunc(func(context.Context, string) (script.Produced, error) {
+			cancel2(cause)
+			return script.Produced{}, sandrone.Errorf(sandrone.FetchFailed, "no answer")
+		})
+		if s, err = script.New(t.Context(), params(`function main() { api.subscription.produce("s") }`), script.Env{Runner: r, Host: bare}); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := s.Nodes(ctx2, script.Input{}, nil); !errors.Is(err, cause) {
+			t.Errorf("of a call: got %v", err)
+		}
 		if _, _, err := s.Nodes(ctx, script.Input{}, nil); !errors.Is(err, cause) {
 			t.Errorf("of a context that had ended: got %v", err)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/processors/script/internal/js"
@@ -130,17 +131,15 @@ func (s *Step) Nodes(ctx context.Context, in Input, nodes []sandrone.Node) ([]sa
 	if err != nil {
 		return nil, out, err
 	}
-	given := out.Warnings
 	if res.Kept {
-		out.Warnings = append(given, in.Warnings...)
-		out.Warnings = append(out.Warnings, b.warnings(res.Warnings)...)
+		out.Warnings = slices.Concat(out.Warnings, in.Warnings, b.warnings(res.Warnings))
 		return nodes, out, nil
 	}
 	result, kept, err := applyPatches(nodes, res.Nodes)
 	if err != nil {
 		return nil, Output{Logs: out.Logs}, runtimeError(b.name, err.Error())
 	}
-	out.Warnings = append(append(append(given, kept...), env.Warnings...), b.warnings(res.Warnings)...)
+	out.Warnings = slices.Concat(out.Warnings, kept, env.Warnings, b.warnings(res.Warnings))
 	return result, out, nil
 }
 
@@ -152,10 +151,10 @@ func (s *Step) File(ctx context.Context, in Input, file Document) (Document, Out
 		return Document{}, out, err
 	}
 	if res.Kept {
-		out.Warnings = append(append(out.Warnings, in.Warnings...), b.warnings(res.Warnings)...)
+		out.Warnings = slices.Concat(out.Warnings, in.Warnings, b.warnings(res.Warnings))
 		return file, out, nil
 	}
-	out.Warnings = append(append(out.Warnings, env.Warnings...), b.warnings(res.Warnings)...)
+	out.Warnings = slices.Concat(out.Warnings, env.Warnings, b.warnings(res.Warnings))
 	if got := env.File; got != nil {
 		file.Content = got.Content
 		for _, m := range []struct {
@@ -241,9 +240,6 @@ func coded(err error) error {
 	out := &sandrone.Error{Code: sandrone.ScriptRuntime, Message: e.Message, Processor: "script", Line: e.Line, Column: e.Column}
 	if e.Kind == js.Timeout {
 		out.Code = sandrone.ScriptTimeout
-	}
-	if e.Kind == js.HostCall {
-		out.Message = js.Message("", "a call failed")
 	}
 	return out.Because(e.Cause)
 }

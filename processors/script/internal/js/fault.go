@@ -63,12 +63,16 @@ func (r *run) failure(err error) error {
 		f := &Error{Kind: Runtime}
 		f.Line, f.Column = r.position(e.Stack())
 		if o, ok := e.Value().(*goja.Object); ok && r.failures[o] != nil {
-			if r.ctx.Err() == context.DeadlineExceeded {
+			// The call may have failed because the run is over.
+			if err := context.Cause(r.outer); err != nil {
+				return err
+			}
+			if r.ctx.Err() != nil {
 				f.Kind, f.Message = Timeout, TimeoutMessage(r.job)
 				return f
 			}
 			f.Kind, f.Cause = HostCall, r.failures[o]
-			f.Message = f.Cause.Error()
+			f.Message = shown(r.job.Name, "a call failed")
 			return f
 		}
 		f.Message = shown(r.job.Name, r.describe(e.Value()))

@@ -113,7 +113,8 @@ func (e *Error) Unwrap() error { return e.Cause }
 type run struct {
 	job    *Job
 	host   Host
-	ctx    context.Context
+	outer  context.Context // the caller's
+	ctx    context.Context // with the time limit of the run
 	vm     *goja.Runtime
 	decode decoder
 	encode encoder
@@ -156,7 +157,7 @@ func Run(ctx context.Context, programs *Programs, job *Job, host Host, started f
 	if err != nil {
 		return nil, err
 	}
-	r := &run{job: job, host: host, ctx: ctx, failures: make(map[*goja.Object]error)}
+	r := &run{job: job, host: host, outer: ctx, ctx: ctx, failures: make(map[*goja.Object]error)}
 	input, err := r.prepare()
 	if err != nil {
 		return nil, err

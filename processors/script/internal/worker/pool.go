@@ -392,6 +392,10 @@ func (d *drive) run(kind byte, payload []byte) (*js.Result, error) {
 			go func() { _ = w.send(kindAnswer, answer) }()
 
 		case f, ok := <-w.frames:
+			// What a cancellation made of a call is not the script's fault.
+			if err := context.Cause(d.ctx); err != nil {
+				return nil, err
+			}
 			if !ok {
 				return nil, d.crash()
 			}
@@ -470,7 +474,7 @@ func (d *drive) failure(payload []byte) error {
 			return nil
 		}
 		cause := d.failed[f.Call-1]
-		return &js.Error{Kind: js.HostCall, Message: cause.Error(), Line: max(f.Line, 0), Column: max(f.Column, 0), Cause: cause}
+		return &js.Error{Kind: js.HostCall, Message: js.Message(d.job.Name, "a call failed"), Line: max(f.Line, 0), Column: max(f.Column, 0), Cause: cause}
 	case js.Runtime:
 		// The name is in front already; the second time makes sure of length
 		// and of characters only.
