@@ -52,6 +52,11 @@ func (e *Engine) ReadFile(ctx context.Context, req FileRequest) (*Rendering, err
 			return hit, nil
 		}
 	}
+	ctx, release, err := takeSlot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	p, err := r.get(ctx, nil, sandrone.KindFile, spec.Name, how{Args: req.Args}, func(ctx context.Context, f *frame) (*product, error) {
 		if mode == FileSource {
 			return r.source(ctx, spec)

@@ -37,6 +37,10 @@ type request struct {
 	// nothing happens at the same time, so that the parts have an order.
 	watch func(DiagnosedStage)
 
+	// check is told of every validation, how many nodes it looked at and what
+	// it found; nil as well.
+	check func(input int, issues []sandrone.Issue)
+
 	mu   sync.Mutex
 	made map[needKey]*need
 	logs []ScriptLog // of scripts that are steps of what was asked for
@@ -49,6 +53,12 @@ func (e *Engine) request(refresh bool, meta map[string]string) *request {
 func (r *request) tell(s DiagnosedStage) {
 	if r.watch != nil {
 		r.watch(s)
+	}
+}
+
+func (r *request) checked(input int, issues []sandrone.Issue) {
+	if r.check != nil {
+		r.check(input, issues)
 	}
 }
 
@@ -425,7 +435,11 @@ func (r *request) materialise(ctx context.Context, f *frame, s *sandrone.Subscri
 	}
 	p.base = p.nodes
 	if r.watch != nil {
-		r.tell(DiagnosedStage{Scope: scope, Kind: "materialize", InputCount: len(p.base), OutputCount: len(p.base), Warnings: p.ownWarnings()})
+		stage := DiagnosedStage{Scope: scope, Kind: "materialize", InputCount: len(p.base), OutputCount: len(p.base)}
+		if len(s.Inputs) > 0 { // else they are those of the parse stage
+			stage.Warnings = p.ownWarnings()
+		}
+		r.tell(stage)
 	}
 	meta := overlay(s.Meta, h.Meta)
 	return p, r.chain(ctx, f, p, chain{specs: s.Processors, scope: scope, input: s.Name, meta: meta, how: h, chainOptions: o})
@@ -482,6 +496,7 @@ func (r *request) read(in *reading, p *product, address string) {
 	source.SourceRefs = n.refs
 	n.warnings = slices.Concat(n.warnings, in.warnings, usageWarnings, in.dropped)
 	p.note(n)
+	r.checked(len(in.nodes)+len(in.dropped), in.issues)
 	r.tell(DiagnosedStage{Scope: "input", Kind: "parse", Type: in.format,
 		InputCount: len(in.nodes) + len(in.dropped), OutputCount: len(in.nodes), Warnings: n.warnings})
 }
@@ -795,6 +810,7 @@ func (r *request) chain(ctx context.Context, f *frame, p *product, c chain) erro
 	count := len(res.Nodes)
 	kept, issues, dropped, err := convert.Validate(res.Nodes, cmp.Or(c.stage, sandrone.StageProcessed))
 	p.warn(dropped)
+	r.checked(count, issues)
 	p.issues = append(slices.Clip(p.issues), issues...)
 	if err != nil {
 		return err

@@ -59,6 +59,11 @@ func (e *Engine) RenderSubscription(ctx context.Context, req RenderRequest) (*Re
 	if hit := kept.read(ctx, req.Refresh); hit != nil {
 		return hit, nil
 	}
+	ctx, release, err := takeSlot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	p, err := r.asked(ctx, s, how{Args: req.Args, Target: target.Name}, chainOptions{})
 	if err != nil {
 		return nil, ofSubscription(err, s.Name)
