@@ -138,12 +138,13 @@ func TestCatalogNamesWhatIsEasilyForgotten(t *testing.T) {
 		{"render", "sing-box-outbounds", "lossy", "http multiplex.enabled, tuic tuic.reduce_rtt"},
 		{"render", "shadowrocket-proxies", "lossy", "socks headers, socks path, http network"},
 		{"parse", "sing-box", "supported", "hysteria hysteria.obfs, tuic tuic.zero_rtt_handshake"},
+		{"parse", "uri", "raw_only", "ssr uri.query.uot, vmess vmess.tls, vless uri.query.flow, vless uri.query.ed, hysteria2 uri.query.mport, anytls uri.query.type"},
 	} {
 		d, err := c.Detail(w.direction, w.format)
 		if err != nil {
 			t.Fatal(err)
 		}
-		list := map[string][]table.Entry{"supported": d.Fields, "lossy": d.Lossy}[w.list]
+		list := map[string][]table.Entry{"supported": d.Fields, "lossy": d.Lossy, "raw_only": d.RawOnly}[w.list]
 		for entry := range strings.SplitSeq(w.entries, ", ") {
 			if !slices.ContainsFunc(list, func(e table.Entry) bool { return string(e.Protocol)+" "+e.Field == entry }) {
 				t.Errorf("%s %s: %s is not %s", w.direction, w.format, entry, w.list)

@@ -171,6 +171,7 @@ var transport = rows(
 	key(f.Transport.QUICKey, "key").When(quic),
 	noQUICSecurity,
 	extra("extra"),
+	table.RawKey("ed", "eh", "extra"), // what says nothing here, or no object
 	table.Key(f.Transport.Headers, "@headers").ReadOnly().When(framed),
 )
 
@@ -301,7 +302,7 @@ var vless = rows(
 	key(f.UUID, "@user"),
 	key(f.Encryption, "encryption"),
 	encryptionNone,
-	table.Flow("flow"),
+	table.Flow("flow"), table.RawKey("flow"), // the older spelling of one value
 	xtls,
 	stream(packetEncoding),
 )
@@ -329,7 +330,7 @@ var hysteria = rows(
 	tfo.ReadOnly(),
 	number(f.Hysteria.RecvWindowConn, "recv_window_conn").ReadOnly(),
 	number(f.Hysteria.RecvWindow, "recv_window").ReadOnly(),
-	noTransport,
+	noTransport, table.RawKey("type"),
 	ignored,
 )
 
@@ -346,8 +347,9 @@ var hysteria2 = rows(
 	number(f.Hysteria.Keepalive, "keepalive").ReadOnly(),
 	tfo.ReadOnly(),
 	table.Ignore("udp"),
-	noTransport,
+	noTransport, table.RawKey("type"),
 	ignored,
+	table.RawKey("mport", "ports"), // beside ports of the authority
 )
 
 var tuic = rows(
@@ -366,7 +368,7 @@ var tuic = rows(
 	hop(f.TUIC.HopInterval, "hop_interval"),
 	flag(f.Dialer.TFO, one, "fast_open", "fastopen", "tfo").ReadOnly(),
 	table.Ignore("version"),
-	noTransport,
+	noTransport, table.RawKey("type"),
 	ignored,
 )
 
@@ -382,7 +384,7 @@ var anytls = rows(
 	number(f.AnyTLS.MaxStreamCount, "max_stream_count"),
 	table.KeyAs(f.AnyTLS.Reuse, tri, "reuse"),
 	udp,
-	noTransport,
+	noTransport, table.RawKey("type"),
 	ignored,
 )
 

@@ -100,6 +100,7 @@ var vmess = rows(
 		key(f.Transport.ServiceName, "serviceName").When(grpc).ReadOnly(),
 		mode.ReadOnly(),
 		extra("extra").ReadOnly(),
+		table.RawKey("tls", "mode", "extra"), // other words than those
 	)...).RawAs("vmess.").WriteWhen(asJSON),
 )
 
