@@ -12,7 +12,9 @@ func (e *Engine) ClearCache(ctx context.Context) error {
 	if e.store == nil {
 		return noStore()
 	}
-	return e.store.Cache().Clear(ctx)
+	err := e.store.Cache().Clear(ctx)
+	e.changes.Add(1) // who asks from now on wants it made anew
+	return err
 }
 
 // Backup returns an archive of all definitions and settings, secrets in clear

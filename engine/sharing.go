@@ -104,7 +104,10 @@ func (e *Engine) SharedRead(ctx context.Context, req ShareRequest) (*Shared, err
 func (e *Engine) publicError(err error) *sandrone.Error {
 	inner := sandrone.AsError(err)
 	public := sandrone.Errorf(inner.Code, "%s", publicText(inner.Code))
-	if inner.Code != sandrone.NotFound {
+	switch inner.Code {
+	case sandrone.NotFound, sandrone.InvalidArgument, sandrone.Busy:
+		// The reader's own doing, of which the access log tells enough.
+	default:
 		e.log.Warn("a share was not served", "operation", "share", "code", string(inner.Code), "error", inner.Message)
 		public.Because(inner)
 	}
