@@ -1,5 +1,7 @@
 package sandrone
 
+import "strings"
+
 // Warning rides along with a result that succeeded: what was lost, changed or
 // left out, at which node and for which target. Branch on Code; Message is for
 // people, one English line of at most 200 characters that never holds a
@@ -17,6 +19,19 @@ type Warning struct {
 	ProcessorIndex *int         `json:"processor_index,omitempty"` // zero-based step
 	Cause          string       `json:"cause,omitempty"`           // error code behind remote_stale
 	AgeSeconds     int64        `json:"age_seconds,omitempty"`     // age of the copy behind remote_stale
+}
+
+// maxLabel is how much of a name a warning repeats. A node may have a name of
+// megabytes and a hundred thousand warnings.
+const maxLabel = 256 // bytes
+
+// Label is the node's name as warnings show it: whole up to 256 bytes, then
+// cut.
+func (n *Node) Label() string {
+	if len(n.Name) <= maxLabel {
+		return n.Name
+	}
+	return strings.ToValidUTF8(n.Name[:maxLabel], "") + "…"
 }
 
 // NodeContext is what a parser knew of an entry that became no node.

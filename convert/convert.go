@@ -15,6 +15,8 @@ import (
 const (
 	MaxNodes = 100_000 // nodes a source, and nodes of one conversion
 	MaxDepth = 64      // nesting of JSON
+
+	MaxWarnings = 3 * MaxNodes // of parsing one text; each costs many times what it warns of
 )
 
 // Batch is what a parser found: nodes in source order, and what it could not

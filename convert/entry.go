@@ -11,6 +11,17 @@ import (
 // ErrTooManyNodes stops a parser that has found [MaxNodes] nodes.
 var ErrTooManyNodes = errors.New("more than " + strconv.Itoa(MaxNodes) + " nodes")
 
+// ErrTooManyWarnings stops a parser that has more than [MaxWarnings] to say.
+var ErrTooManyWarnings = errors.New("too many entries and options that cannot be read")
+
+// ErrExpansion stops a parser when what several nodes of a text have in common,
+// which each of them gets, comes to more than [Expansion] allows.
+var ErrExpansion = errors.New("what the nodes share comes to far more than the text")
+
+// Expansion returns how many bytes the nodes of a text may get beyond what
+// each has of its own: ten times the text, and something for a short one.
+func Expansion(text string) int { return 10*len(text) + 1<<20 }
+
 // ParseError turns what a reader says of a whole text into the error of the
 // operation, with the place where it is known.
 func ParseError(err error) *sandrone.Error {

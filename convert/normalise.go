@@ -33,7 +33,7 @@ type normaliser struct {
 
 func (z *normaliser) warn(n *sandrone.Node, code, field, message string) {
 	index := z.index
-	z.warnings = append(z.warnings, sandrone.Warning{Code: code, Message: message, Node: n.Name, NodeIndex: &index, Field: field})
+	z.warnings = append(z.warnings, sandrone.Warning{Code: code, Message: message, Node: n.Label(), NodeIndex: &index, Field: field})
 }
 
 // toRaw keeps what could not be understood.

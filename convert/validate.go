@@ -36,7 +36,7 @@ func Validate(nodes []sandrone.Node, stage string) (kept []sandrone.Node, issues
 		warnings = append(warnings, sandrone.Warning{
 			Code:      sandrone.WarnValidationDropped,
 			Message:   "invalid node removed: " + first.Message,
-			Node:      n.Name,
+			Node:      n.Label(),
 			NodeIndex: first.NodeIndex,
 			NodeContext: &sandrone.NodeContext{
 				Format: n.SourceFormat, Name: n.Name, Type: n.Type, Server: n.Server, Port: n.Port,
@@ -63,7 +63,7 @@ func (v *validator) add(code, field, message string) {
 	index := v.index
 	v.issues = append(v.issues, sandrone.Issue{
 		Severity: sandrone.SeverityError, Stage: v.stage, Code: code, Message: message,
-		NodeIndex: &index, NodeID: v.node.ID, NodeName: v.node.Name, NodeType: v.node.Type, Field: field,
+		NodeIndex: &index, NodeID: v.node.ID, NodeName: v.node.Label(), NodeType: v.node.Type, Field: field,
 	})
 }
 

@@ -1,6 +1,8 @@
 package doc
 
 import (
+	"errors"
+	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -172,8 +174,14 @@ func parseYAML(text string) (root *yaml.Node, err error) {
 			root, err = nil, &SyntaxError{Msg: "not readable as YAML"}
 		}
 	}()
-	var document yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
+	var document, next yaml.Node
+	in := yaml.NewDecoder(strings.NewReader(text))
+	if err := in.Decode(&document); err != nil && !errors.Is(err, io.EOF) {
+		return nil, yamlError(err)
+	}
+	// The library leaves unread what follows the first document, even where
+	// that is no document of its own but text which belongs to none.
+	if err := in.Decode(&next); err != nil && !errors.Is(err, io.EOF) {
 		return nil, yamlError(err)
 	}
 	if document.Kind != yaml.DocumentNode || len(document.Content) == 0 {

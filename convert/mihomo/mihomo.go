@@ -96,6 +96,9 @@ func (r *reader) single(text string) error {
 
 func (r *reader) entry(_ string, e doc.Items) error {
 	r.count++
+	if len(r.Warnings) > convert.MaxWarnings {
+		return convert.ErrTooManyWarnings
+	}
 	if len(r.Nodes) >= convert.MaxNodes {
 		return convert.ErrTooManyNodes
 	}

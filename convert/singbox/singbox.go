@@ -10,6 +10,7 @@
 package singbox
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/sandrone-gateway/sandrone"
@@ -54,6 +55,7 @@ type reader struct {
 	*table.Reader
 	outer  *table.Reader
 	shells map[string]*shell // shadowtls outbounds by tag
+	spare  int               // bytes of them that nodes may still get
 	count  int               // entries seen
 }
 
@@ -76,7 +78,7 @@ func parse(text string) (convert.Batch, error) {
 	}
 	// What goes through a shadowtls outbound may stand before it.
 	if strings.Contains(text, shadowTLSType) {
-		r.outer, r.shells = outer.NewReader(), make(map[string]*shell)
+		r.outer, r.shells, r.spare = outer.NewReader(), make(map[string]*shell), convert.Expansion(text)
 		if err := each(r.shell); err != nil {
 			return r.Batch, convert.ParseError(err)
 		}
@@ -103,6 +105,9 @@ func typeOf(e doc.Items) string {
 
 func (r *reader) entry(_ string, e doc.Items) error {
 	r.count++
+	if len(r.Warnings) > convert.MaxWarnings {
+		return convert.ErrTooManyWarnings
+	}
 	word := typeOf(e)
 	switch {
 	case noNode[word]:
@@ -130,6 +135,9 @@ func (r *reader) entry(_ string, e doc.Items) error {
 	var more []sandrone.Warning
 	if err == nil {
 		more, err = r.fold(&n)
+	}
+	if errors.Is(err, convert.ErrExpansion) {
+		return err
 	}
 	if err != nil {
 		r.skip(e, err.Error())

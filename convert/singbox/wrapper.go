@@ -257,7 +257,9 @@ func (r *reader) looseShells() {
 }
 
 // fold makes the outbound that n goes through a part of n, which must be the
-// node just read. Without such an outbound it does nothing.
+// node just read. Without such an outbound it does nothing. Many nodes may go
+// through one, and each gets a copy; too much of that is
+// [convert.ErrExpansion].
 func (r *reader) fold(n *sandrone.Node) ([]sandrone.Warning, error) {
 	if len(r.shells) == 0 || n.Dialer == nil || !wrappable(n.Type) {
 		return nil, nil
@@ -267,6 +269,9 @@ func (r *reader) fold(n *sandrone.Node) ([]sandrone.Warning, error) {
 		return nil, nil
 	}
 	s.used = true
+	if r.spare -= len(s.text); r.spare < 0 {
+		return nil, convert.ErrExpansion
+	}
 	if n.Plugin != "" || wrapped(n) {
 		return nil, &table.EntryError{Field: f.Plugin.Path, Reason: "it has a plugin inside ShadowTLS"}
 	}

@@ -60,6 +60,9 @@ func parse(text string) (convert.Batch, error) {
 
 func (r *reader) entry(_ string, e doc.Items) error {
 	r.count++
+	if len(r.Warnings) > convert.MaxWarnings {
+		return convert.ErrTooManyWarnings
+	}
 	if len(r.Nodes) >= convert.MaxNodes {
 		return convert.ErrTooManyNodes
 	}

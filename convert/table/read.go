@@ -68,9 +68,10 @@ func (r *Reader) Read(n *sandrone.Node, entry doc.Items, index int) ([]sandrone.
 	if r.fail != nil {
 		return nil, r.fail
 	}
+	label := n.Label()
 	for i := range r.warns {
 		w := &r.warns[i]
-		w.Node, w.NodeIndex = n.Name, &index
+		w.Node, w.NodeIndex = label, &index
 		if r.Line > 0 {
 			w.NodeContext = &sandrone.NodeContext{Line: r.Line}
 		}
@@ -119,9 +120,17 @@ func (r *Reader) Keep(i int) {
 	r.KeepAs(key, doc.JSONOf(r.Doc, i))
 }
 
+// maxKept is how many warnings an entry may have before what it does not need
+// to say costs too much.
+const maxKept = 10_000
+
 // KeepAs puts a value into the node's raw map under a full raw key and says so
 // in a warning. In a link a second value of the same key makes a list.
 func (r *Reader) KeepAs(key string, v json.RawMessage) {
+	if len(r.warns) >= maxKept {
+		r.fail = &EntryError{Reason: "it has too many unknown options"}
+		return
+	}
 	if r.Node.Raw == nil {
 		r.Node.Raw = make(sandrone.Raw)
 	}

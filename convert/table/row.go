@@ -331,7 +331,7 @@ func RestOf(f field.Field[sandrone.Raw]) Row {
 		write: func(w *Writer, _ string) bool {
 			m := *f.At(w.Node)
 			for _, key := range sortedKeys(m) {
-				if !w.childOf(w.at, key) && doc.AddJSON(w.Out, key, m[key]) != nil {
+				if !w.Wrote(key) && doc.AddJSON(w.Out, key, m[key]) != nil {
 					return false
 				}
 			}

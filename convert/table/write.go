@@ -36,9 +36,9 @@ type Writer struct {
 	o      *Options
 	has    field.Set
 	done   field.Set
-	path   string // raw prefix of the section being written
-	at     int    // the section's item
-	raw    []string
+	path   string   // raw prefix of the section being written
+	at     int      // the section's item
+	raw    []string // keys of the dialect's own, sorted, that are not written yet
 	why    *field.Info
 	clause string
 	partly []*field.Info // written, but not whole
@@ -65,7 +65,7 @@ func (w *Writer) Done(fields ...*field.Info) {
 }
 
 // Wrote reports whether the object being written has a member of this name.
-func (w *Writer) Wrote(key string) bool { return w.childOf(w.at, key) }
+func (w *Writer) Wrote(key string) bool { return w.childOf(w.at, len(*w.Out), key) }
 
 // Has reports whether the node carries the field.
 func (w *Writer) Has(f *field.Info) bool { return w.has.Has(f.ID) }
@@ -95,7 +95,7 @@ func (w *Writer) SecondName(suffix string) string {
 
 // WritesRaw reports whether a raw key, given in full, is still to be written
 // back to where it came from.
-func (w *Writer) WritesRaw(key string) bool { return slices.Contains(w.raw, key) }
+func (w *Writer) WritesRaw(key string) bool { return holdsKey(w.raw, key) }
 
 // Render writes every node that the dialect can express and hands its document
 // to emit, in order. The items are reused after emit returns; a second
@@ -330,21 +330,23 @@ func (w *Writer) rest(s *step) {
 
 // ownsRaw reports whether a raw key belongs into section s.
 func (w *Writer) ownsRaw(s *step) bool {
-	prefix := s.rawPath(w.path)
-	return slices.ContainsFunc(w.raw, func(k string) bool { return strings.HasPrefix(k, prefix) })
+	from, to := below(w.raw, s.rawPath(w.path))
+	return from < to
 }
 
 // ownRaw writes back the raw keys of the section being written, after its
 // rows, unless a row wrote that key.
 func (w *Writer) ownRaw(p *program, at int) {
-	left := w.raw[:0]
-	for _, full := range w.raw {
-		key, ok := strings.CutPrefix(full, w.path)
-		if !ok || p.inSection(key) || p.alsoRaw != "" && strings.HasPrefix(key, p.alsoRaw) {
+	from, to := below(w.raw, w.path)
+	left := w.raw[:from]
+	written := len(*w.Out) // by rows; raw keys differ among themselves
+	for _, full := range w.raw[from:to] {
+		key := full[len(w.path):]
+		if p.inSection(key) || p.alsoRaw != "" && strings.HasPrefix(key, p.alsoRaw) {
 			left = append(left, full)
 			continue
 		}
-		if w.childOf(at, key) {
+		if w.childOf(at, written, key) {
 			continue // the modelled field says it
 		}
 		if w.d.Link && w.path == w.d.Raw && key != "" && (key[0] == '@' || key[0] == '#') {
@@ -357,7 +359,25 @@ func (w *Writer) ownRaw(p *program, at int) {
 			left = append(left, full)
 		}
 	}
-	w.raw = left
+	w.raw = append(left, w.raw[to:]...)
+}
+
+// below returns the range of the keys that begin with prefix; keys is sorted.
+// A node may come with a hundred thousand of them, and may ask once a peer.
+func below(keys []string, prefix string) (from, to int) {
+	from, _ = slices.BinarySearch(keys, prefix)
+	n, _ := slices.BinarySearchFunc(keys[from:], prefix, func(key, prefix string) int {
+		if strings.HasPrefix(key, prefix) {
+			return -1
+		}
+		return 1
+	})
+	return from, from + n
+}
+
+func holdsKey(keys []string, key string) bool {
+	_, ok := slices.BinarySearch(keys, key)
+	return ok
 }
 
 func (p *program) inSection(key string) bool {
@@ -365,8 +385,10 @@ func (p *program) inSection(key string) bool {
 	return dotted && p.sections[head]
 }
 
-func (w *Writer) childOf(at int, key string) bool {
-	for i := at + 1; i < len(*w.Out); i = w.Out.Next(i) {
+// childOf reports whether the map opened at an item has a member of this name
+// before the item end.
+func (w *Writer) childOf(at, end int, key string) bool {
+	for i := at + 1; i < end; i = w.Out.Next(i) {
 		if (*w.Out)[i].Key == key {
 			return true
 		}
@@ -430,7 +452,7 @@ func show(f *field.Info, n *sandrone.Node, known bool) string {
 func (w *Writer) lostRaw(p *program, index int, warnings []sandrone.Warning) []sandrone.Warning {
 	for _, key := range sortedKeys(w.Node.Raw) {
 		own := !w.o.DropRaw && p.ownRaw(key)
-		if own && !slices.Contains(w.raw, key) {
+		if own && !holdsKey(w.raw, key) {
 			continue
 		}
 		warnings = append(warnings, w.o.lossy(w.Node, index, key))
@@ -439,7 +461,7 @@ func (w *Writer) lostRaw(p *program, index int, warnings []sandrone.Warning) []s
 }
 
 func (o *Options) warning(n *sandrone.Node, index int, code, path, message string) sandrone.Warning {
-	return sandrone.Warning{Code: code, Message: message, Node: n.Name, NodeIndex: &index, Field: path, Target: o.Target}
+	return sandrone.Warning{Code: code, Message: message, Node: n.Label(), NodeIndex: &index, Field: path, Target: o.Target}
 }
 
 func (o *Options) lossy(n *sandrone.Node, index int, path string) sandrone.Warning {

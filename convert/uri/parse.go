@@ -24,6 +24,7 @@ type parser struct {
 	link   string    // its text
 	first  string    // what is wrong with the first bad line
 	bad    int       // entries that gave a warning
+	spare  int       // bytes of common options that the servers of an ssd:// list may still get
 	odd    int       // lines that looked like another format's node and were none
 }
 
@@ -75,6 +76,9 @@ func parseSSD(text string) (convert.Batch, error) {
 	p := newParser(text)
 	err := p.lines(text, func(line string) error {
 		if scheme, _, _ := cutScheme(line); scheme != "ssd" {
+			if len(p.Warnings) > convert.MaxWarnings {
+				return convert.ErrTooManyWarnings
+			}
 			p.link, p.items = excerpt(line), p.items[:0]
 			return p.failed(scheme, errScheme)
 		}
@@ -118,6 +122,9 @@ func known(scheme string) bool { return schemes[scheme] != nil }
 // oneLine reads a line. What is wrong with it is a warning; the error is for a
 // limit of the whole text.
 func (p *parser) oneLine(line string) error {
+	if len(p.Warnings) > convert.MaxWarnings {
+		return convert.ErrTooManyWarnings
+	}
 	p.link, p.items = excerpt(line), p.items[:0]
 	scheme, rest, ok := cutScheme(line)
 	if !ok {
@@ -137,12 +144,17 @@ func (p *parser) oneLine(line string) error {
 	}
 	switch {
 	case err == nil:
-	case errors.Is(err, convert.ErrTooManyNodes):
+	case ofWholeText(err):
 		return err
 	default:
 		return p.failed(scheme, err)
 	}
 	return nil
+}
+
+// ofWholeText reports whether an error is a limit of the whole text.
+func ofWholeText(err error) bool {
+	return errors.Is(err, convert.ErrTooManyNodes) || errors.Is(err, convert.ErrTooManyWarnings) || errors.Is(err, convert.ErrExpansion)
 }
 
 // failed notes that the line is no node.

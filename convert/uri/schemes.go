@@ -631,12 +631,13 @@ func readSSD(p *parser, l *link) error {
 	if servers < 0 || d[servers].Kind != doc.List && d[servers].Kind != doc.Map {
 		return errors.New("it has no servers")
 	}
+	p.spare = convert.Expansion(text)
 	for i := servers + 1; i < d.Next(servers); i = d.Next(i) {
 		err := p.ssdServer(d, i)
 		if err == nil {
 			continue
 		}
-		if errors.Is(err, convert.ErrTooManyNodes) {
+		if ofWholeText(err) {
 			return err
 		}
 		if err := p.failed(l.scheme, err); err != nil {
@@ -654,6 +655,9 @@ func (p *parser) ssdServer(d doc.Items, at int) error {
 		for _, m := range []int{at, 0} {
 			if i := d.Find(m, key); i >= 0 {
 				if s, ok := d.Scalar(i); ok && (s != "" || m == at) {
+					if m != at {
+						p.spare -= len(s)
+					}
 					return s
 				}
 			}
@@ -688,6 +692,9 @@ func (p *parser) ssdServer(d doc.Items, at int) error {
 	airport := ""
 	if i := d.Find(0, "airport"); i >= 0 {
 		airport, _ = d.Scalar(i)
+	}
+	if p.spare -= len(airport); p.spare < 0 {
+		return convert.ErrExpansion
 	}
 	return p.read(sandrone.Shadowsocks, func(n *sandrone.Node) error {
 		if airport != "" {

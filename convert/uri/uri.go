@@ -117,7 +117,7 @@ func renderList(nodes []sandrone.Node, o convert.RenderOptions) convert.Rendered
 			res.Names[i] += mieruSuffix(n)
 			res.Warnings = append(res.Warnings, sandrone.Warning{
 				Code: sandrone.WarnNodeRenamed, Message: "readers of its link add port and protocol to the name",
-				Node: n.Name, NodeIndex: &i, Field: field.Name.Path, Target: o.Target,
+				Node: n.Label(), NodeIndex: &i, Field: field.Name.Path, Target: o.Target,
 			})
 		}
 	}
