@@ -14,17 +14,14 @@ import (
 
 // TypeSchema returns the JSON Schema (2020-12) of the JSON form of a Go type:
 // closed objects, members without omitempty or omitzero required, no null. A
-// type that is a key of refs stands as a reference to that address, unless it
-// is t itself.
+// type that is a key of forms has that schema, such as a reference to its own,
+// unless it is t itself.
 //
 // It fails for a type that has no JSON form, which is a fault of the program.
-func TypeSchema(t reflect.Type, refs map[reflect.Type]string) (*jsonschema.Schema, error) {
+func TypeSchema(t reflect.Type, forms map[reflect.Type]*jsonschema.Schema) (*jsonschema.Schema, error) {
 	types := maps.Clone(ownForms)
-	for named, address := range refs {
-		if named != t {
-			types[named] = &jsonschema.Schema{Ref: address}
-		}
-	}
+	maps.Copy(types, forms)
+	delete(types, t)
 	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: types})
 	if err != nil {
 		return nil, fmt.Errorf("schema of %v: %w", t, err)
@@ -70,10 +67,9 @@ const draft = "https://json-schema.org/draft/2020-12/schema"
 // definition is the schema of a stored definition that stands by itself. The
 // members that the server sets may be sent, and are ignored.
 func definition[T any](title string, required []string, describe map[string]string) *jsonschema.Schema {
-	const defs = "#/$defs/"
-	refs := map[reflect.Type]string{
-		reflect.TypeFor[sandrone.Node]():          defs + "node",
-		reflect.TypeFor[sandrone.ProcessorSpec](): defs + "processor",
+	refs := map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[sandrone.Node]():          {Ref: "#/$defs/node"},
+		reflect.TypeFor[sandrone.ProcessorSpec](): {Ref: "#/$defs/processor"},
 	}
 	schema := mustSchema(reflect.TypeFor[T](), refs)
 	schema.Schema, schema.Title, schema.Required = draft, title, required
@@ -96,7 +92,7 @@ func definition[T any](title string, required []string, describe map[string]stri
 	return schema
 }
 
-func mustSchema(t reflect.Type, refs map[reflect.Type]string) *jsonschema.Schema {
+func mustSchema(t reflect.Type, refs map[reflect.Type]*jsonschema.Schema) *jsonschema.Schema {
 	schema, err := TypeSchema(t, refs)
 	if err != nil {
 		panic(err) // a test makes every schema

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/engine"
 )
 
 // scope is what a caller may do, or what a route asks for. Each includes those
@@ -34,29 +35,29 @@ func callerScope(r *http.Request) scope {
 	return s
 }
 
+type ownedKey struct{} // set in the context of connections that only the owner can make
+
 // access decides who may pass.
 type access struct {
-	token         [sha256.Size]byte // of the owner token; hashes, so that equal lengths are compared
-	open          bool              // no owner token: every caller is owner
-	publicOrigin  string            // of http.public_url
-	mcpPath       string
-	publicMetrics bool
+	token  [sha256.Size]byte // of the owner token; hashes, so that equal lengths are compared
+	open   bool              // no owner token: every caller is owner
+	engine *engine.Engine    // knows the settings in effect, and the named tokens
 }
 
-func newAccess(token string, s sandrone.Settings) access {
-	return access{
-		token:         sha256.Sum256([]byte(token)),
-		open:          token == "",
-		publicOrigin:  origin(s.HTTP.PublicURL),
-		mcpPath:       s.MCP.Path,
-		publicMetrics: s.Metrics.Public,
-	}
+func newAccess(token string, e *engine.Engine) access {
+	return access{token: sha256.Sum256([]byte(token)), open: token == "", engine: e}
 }
 
 // protects reports whether a decoded path needs a token. It is asked before
 // routing, so that a path below /v1 that does not exist needs one too.
 func (a *access) protects(path string) bool {
-	return below(path, "/v1") || below(path, a.mcpPath) || path == "/metrics" && !a.publicMetrics
+	switch {
+	case below(path, "/v1"):
+		return true
+	case path == "/metrics":
+		return !a.engine.Settings().Metrics.Public
+	}
+	return below(path, a.engine.Settings().MCP.Path)
 }
 
 func below(path, root string) bool {
@@ -66,10 +67,14 @@ func below(path, root string) bool {
 
 // guard lets r pass with its caller's scope, or says why not.
 func (a *access) guard(r *http.Request) (*http.Request, error) {
+	if owned, _ := r.Context().Value(ownedKey{}).(bool); owned {
+		return withScope(r, owner), nil
+	}
 	if !a.protects(r.URL.Path) {
 		return r, nil
 	}
-	if !a.isOwner(r) {
+	caller := a.callerOf(r)
+	if caller == public {
 		return r, sandrone.Errorf(sandrone.Unauthorized, "a valid token is required")
 	}
 	if a.open && !isLoopbackHost(r.Host) {
@@ -78,32 +83,59 @@ func (a *access) guard(r *http.Request) (*http.Request, error) {
 		return r, sandrone.Errorf(sandrone.Forbidden, "without a token only loopback hosts are served")
 	}
 	for _, from := range r.Header.Values("Origin") {
-		if !sameOrigin(from, r.Host) && (a.publicOrigin == "" || !strings.EqualFold(from, a.publicOrigin)) {
+		if !sameOrigin(from, r.Host) && !a.isPublicOrigin(from) {
 			return r, sandrone.Errorf(sandrone.Forbidden, "requests from other origins are refused")
 		}
 	}
-	return r.WithContext(context.WithValue(r.Context(), scopeKey{}, owner)), nil
+	return withScope(r, caller), nil
 }
 
-func (a *access) isOwner(r *http.Request) bool {
+func withScope(r *http.Request, s scope) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), scopeKey{}, s))
+}
+
+// isPublicOrigin reports whether an Origin is that of the address under which
+// people reach this server.
+func (a *access) isPublicOrigin(from string) bool {
+	address := origin(a.engine.Settings().HTTP.PublicURL)
+	return address != "" && strings.EqualFold(from, address)
+}
+
+// callerOf returns the scope that r proves; public if it proves none.
+func (a *access) callerOf(r *http.Request) scope {
 	if a.open {
-		return true
+		return owner
 	}
 	given := r.Header.Values("Authorization")
 	if len(given) != 1 {
-		return false
+		return public
 	}
 	token, ok := strings.CutPrefix(given[0], "Bearer ")
+	if !ok {
+		return public
+	}
 	hash := sha256.Sum256([]byte(token))
-	return subtle.ConstantTimeCompare(hash[:], a.token[:]) == 1 && ok
+	if subtle.ConstantTimeCompare(hash[:], a.token[:]) == 1 {
+		return owner
+	}
+	name, ok := a.engine.Authenticate(r.Context(), token)
+	switch {
+	case !ok:
+		return public
+	case name == sandrone.ScopeWrite:
+		return write
+	case name == sandrone.ScopeRead:
+		return read
+	}
+	return public
 }
 
 // require refuses a caller whose scope is smaller than the route's.
 func (a *access) require(r *http.Request, needed scope) error {
-	if callerScope(r) < needed {
-		return sandrone.Errorf(sandrone.Forbidden, "this needs a token with scope %s", needed)
+	if callerScope(r) >= needed || !a.protects(r.URL.Path) {
+		return nil
 	}
-	return nil
+	return sandrone.Errorf(sandrone.Forbidden, "this needs a token with scope %s", needed)
 }
 
 // sameOrigin compares an Origin with the request's own host and port. The

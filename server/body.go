@@ -36,23 +36,26 @@ func putBuffer(b *bytes.Buffer) {
 // is closed: names match exactly and at most once, and a member that v does
 // not have is an error that names its path. Nothing of v aliases a buffer.
 func decode(w http.ResponseWriter, r *http.Request, v any) error {
-	if r.ContentLength > maxBody {
-		return tooLarge()
-	}
+	return decodeBody(w, r, v, true)
+}
+
+// decodeOptional is decode for a body that may be left out.
+func decodeOptional(w http.ResponseWriter, r *http.Request, v any) error {
+	return decodeBody(w, r, v, false)
+}
+
+func decodeBody(w http.ResponseWriter, r *http.Request, v any, required bool) error {
 	buf := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(buf)
-	if r.ContentLength > 0 {
-		buf.Grow(int(r.ContentLength) + bytes.MinRead)
-	}
-	if a, ok := w.(*answer); ok {
-		w = a.ResponseWriter // MaxBytesReader has the server close the connection, if it sees the server's own writer
-	}
-	if _, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
-		return bodyError(err)
+	if err := fill(buf, w, r); err != nil {
+		return err
 	}
 	text := bytes.TrimLeft(buf.Bytes(), " \t\r\n")
 	if len(text) == 0 {
-		return sandrone.Errorf(sandrone.InvalidArgument, "request body is required")
+		if !required {
+			return nil
+		}
+		return bodyRequired()
 	}
 	if text[0] != '{' {
 		return placed(sandrone.Errorf(sandrone.InvalidArgument, "invalid JSON body: an object is required"), buf.Bytes(), len(buf.Bytes())-len(text))
@@ -61,6 +64,46 @@ func decode(w http.ResponseWriter, r *http.Request, v any) error {
 		return jsonError(err, buf.Bytes())
 	}
 	return nil
+}
+
+// readBody returns the request's body as it is, for an engine that has to see
+// which members are there. It is not empty.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	var buf bytes.Buffer
+	if err := fill(&buf, w, r); err != nil {
+		return nil, err
+	}
+	if len(bytes.TrimLeft(buf.Bytes(), " \t\r\n")) == 0 {
+		return nil, bodyRequired()
+	}
+	return buf.Bytes(), nil
+}
+
+func bodyRequired() error {
+	return sandrone.Errorf(sandrone.InvalidArgument, "request body is required")
+}
+
+// fill reads the request's body, which has the limit of JSON bodies.
+func fill(buf *bytes.Buffer, w http.ResponseWriter, r *http.Request) error {
+	if r.ContentLength > maxBody {
+		return tooLarge()
+	}
+	if r.ContentLength > 0 {
+		buf.Grow(int(r.ContentLength) + bytes.MinRead)
+	}
+	if _, err := buf.ReadFrom(http.MaxBytesReader(connection(w), r.Body, maxBody)); err != nil {
+		return bodyError(err)
+	}
+	return nil
+}
+
+// connection is the server's own writer, since [http.MaxBytesReader] has the
+// server close the connection only if it sees that.
+func connection(w http.ResponseWriter) http.ResponseWriter {
+	if a, ok := w.(*answer); ok {
+		return a.ResponseWriter
+	}
+	return w
 }
 
 func tooLarge() error {

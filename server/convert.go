@@ -19,6 +19,9 @@ const maxQueryContent = 65536 // bytes
 // getConvert is the public conversion of a text or an address in the query.
 func (s *Server) getConvert(w http.ResponseWriter, r *http.Request) error {
 	settings := s.engine.Settings()
+	if !settings.PublicConvert.Enabled {
+		return noSuchPath()
+	}
 	if err := s.limitRate(w, r, s.convertRate, settings.PublicConvert.RequestsPerMinute); err != nil {
 		return err
 	}
@@ -36,16 +39,7 @@ func (s *Server) getConvert(w http.ResponseWriter, r *http.Request) error {
 		send(w, http.StatusOK, result.ContentType, result.Body)
 		return nil
 	}
-	warnings := result.Report.Warnings
-	if warnings == nil {
-		warnings = []sandrone.Warning{}
-	}
-	list, err := indented(warnings)
-	if err != nil {
-		return err
-	}
-	// "response" is a reserved object.
-	return sendResult(w, result, `"response": {},`+"\n  "+`"warnings": `, list)
+	return sendEnvelope(w, result.ContentType, result.Body, result.Report, false, false)
 }
 
 // convertQuery reads the closed query of /convert.
@@ -111,9 +105,5 @@ func (s *Server) postConvert(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	report, err := indented(result.Report)
-	if err != nil {
-		return err
-	}
-	return sendResult(w, result, `"report": `, report)
+	return sendReported(w, result.ContentType, result.Body, result.Report, false)
 }

@@ -9,16 +9,28 @@ import (
 
 const formatsPath = "/v1/capabilities/formats"
 
+// inspection is what the engine says, and what only this door knows.
+type inspection struct {
+	engine.Inspection
+	Catalogs map[string]string `json:"catalogs"`
+	Scope    string            `json:"scope"` // of the caller
+}
+
 // getInspect tells what this process can do, and what the caller may.
 func (s *Server) getInspect(w http.ResponseWriter, r *http.Request) error {
-	return reply(w, http.StatusOK, struct {
-		engine.Inspection
-		Catalogs map[string]string `json:"catalogs"`
-		Scope    string            `json:"scope"`
-	}{
-		Inspection: s.engine.Inspect(),
-		Catalogs:   map[string]string{"formats": formatsPath},
-		Scope:      callerScope(r).String(),
+	found, err := s.engine.Inspect(r.Context())
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, inspection{
+		Inspection: found,
+		Catalogs: map[string]string{
+			"formats":    formatsPath,
+			"schemas":    schemasPath,
+			"processors": schemaPaths[catalog.SchemaProcessors],
+			"file_kinds": schemaPaths[catalog.SchemaFileKinds],
+		},
+		Scope: callerScope(r).String(),
 	})
 }
 

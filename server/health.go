@@ -6,12 +6,14 @@ import (
 	"github.com/sandrone-gateway/sandrone"
 )
 
+type health struct {
+	OK bool `json:"ok"`
+}
+
 // getHealth says that the process answers. It touches nothing else.
 func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) error {
 	return s.document(w, "/healthz", func() (any, error) {
-		return struct {
-			OK bool `json:"ok"`
-		}{true}, nil
+		return health{true}, nil
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/engine"
 )
 
 // rateTable holds a bucket for each client of a public route, at most
@@ -110,10 +111,13 @@ func (s *Server) clientAddr(r *http.Request) netip.Addr {
 	return addr
 }
 
+// trusted reports whether addr is that of a proxy of the settings, which were
+// checked.
 func (s *Server) trusted(addr netip.Addr) bool {
 	addr = addr.Unmap().WithZone("")
-	for _, proxy := range s.proxies {
-		if proxy.Contains(addr) {
+	for _, proxy := range s.engine.Settings().HTTP.TrustedProxies {
+		prefix, err := engine.ParsePrefix(proxy)
+		if err == nil && prefix.Contains(addr) {
 			return true
 		}
 	}

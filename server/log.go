@@ -22,6 +22,8 @@ import (
 func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	w := &answer{ResponseWriter: rw}
+	s.metrics.inFlight.Inc()
+	defer s.metrics.inFlight.Dec()
 	defer func() {
 		v := recover()
 		if v != nil && v != http.ErrAbortHandler {
@@ -33,21 +35,27 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 				s.logCause(r, err)
 			}
 		}
-		s.logAccess(w, r, time.Since(start))
+		took := time.Since(start)
+		s.logAccess(w, r, took)
+		s.metrics.answered(w.route, r.Method, w.status, took)
 		if v != nil {
 			panic(http.ErrAbortHandler) // the answer is cut: the client has to see it
 		}
 	}()
-	s.serve(w, r)
+	s.answer(w, r)
 }
 
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("X-Content-Type-Options", "nosniff")
 	switch path := r.URL.Path; {
 	case path == "/convert":
 		header.Set("Cache-Control", "no-store")
 		header.Set("Referrer-Policy", "no-referrer")
+	case below(path, "/s"):
+		header.Set("Cache-Control", "private, no-cache")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Content-Security-Policy", sandboxed)
 	case s.access.protects(path):
 		header.Set("Cache-Control", "no-store")
 	}
@@ -68,9 +76,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), chi.RouteCtxKey, routing)))
 }
 
-// answer remembers what the access log tells of a response.
+// sandboxed is the policy of texts that are not the program's own: a browser
+// that shows one runs and loads nothing.
+const sandboxed = "sandbox; default-src 'none'"
+
+// answer remembers what the access log and the metrics tell of a response.
 type answer struct {
 	http.ResponseWriter
+	route  string // pattern; empty if the request found none
 	status int
 	bytes  int64
 }

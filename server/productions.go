@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"crypto/sha256"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,10 +14,64 @@ import (
 // slotWait is how long a public production waits for a free slot.
 const slotWait = 2 * time.Second
 
-// productions bounds the work that anyone can cause: so many runs at once,
-// and equal ones only once.
+// slots bound how much work that anyone can cause runs at once. The bound may
+// change at any time; what runs then is not stopped.
+type slots struct {
+	bound func() int
+
+	mu      sync.Mutex
+	used    int
+	waiting []chan struct{} // closed one after another, in the order in which they came
+}
+
+func newSlots(bound func() int) *slots { return &slots{bound: bound} }
+
+// take returns how to give a slot back. When none gets free in time the error
+// is busy.
+func (s *slots) take(ctx context.Context) (release func(), err error) {
+	s.mu.Lock()
+	if s.used < s.bound() && len(s.waiting) == 0 {
+		s.used++
+		s.mu.Unlock()
+		return s.give, nil
+	}
+	turn := make(chan struct{})
+	s.waiting = append(s.waiting, turn)
+	s.mu.Unlock()
+
+	timer := time.NewTimer(slotWait)
+	defer timer.Stop()
+	select {
+	case <-turn:
+		return s.give, nil
+	case <-timer.C:
+		err = sandrone.Errorf(sandrone.Busy, "too many conversions at once")
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.Index(s.waiting, turn); i >= 0 {
+		s.waiting = slices.Delete(s.waiting, i, i+1)
+		return nil, err
+	}
+	return s.give, nil // its turn came at the last moment
+}
+
+func (s *slots) give() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used--
+	for s.used < s.bound() && len(s.waiting) > 0 {
+		s.used++
+		close(s.waiting[0])
+		s.waiting = s.waiting[1:]
+	}
+}
+
+// productions runs equal public work only once.
 type productions struct {
-	slots chan struct{}
+	slots *slots
 
 	mu   sync.Mutex
 	runs map[productionKey]*production
@@ -35,8 +90,8 @@ type production struct {
 	err    error
 }
 
-func newProductions(atOnce int) *productions {
-	return &productions{slots: make(chan struct{}, atOnce), runs: make(map[productionKey]*production)}
+func newProductions(s *slots) *productions {
+	return &productions{slots: s, runs: make(map[productionKey]*production)}
 }
 
 // do returns what run returns, from a run that is already on its way if there
@@ -82,18 +137,12 @@ func (p *productions) run(ctx context.Context, key productionKey, r *production,
 		p.mu.Unlock()
 		close(r.done)
 	}()
-	timer := time.NewTimer(slotWait)
-	defer timer.Stop()
-	select {
-	case p.slots <- struct{}{}:
-		defer func() { <-p.slots }()
-	case <-timer.C:
-		r.err = sandrone.Errorf(sandrone.Busy, "too many conversions at once")
-		return
-	case <-ctx.Done():
-		r.err = ctx.Err()
+	release, err := p.slots.take(ctx)
+	if err != nil {
+		r.err = err
 		return
 	}
+	defer release()
 	r.result, r.err = run(ctx)
 }
 

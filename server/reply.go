@@ -73,6 +73,14 @@ func (s *Server) document(w http.ResponseWriter, key string, value func() (any, 
 	return nil
 }
 
+// failure is the body of an answer that says what went wrong.
+type failure struct {
+	Error  *sandrone.Error    `json:"error"`
+	Report *sandrone.Report   `json:"report,omitempty"` // of a batch all of whose sources failed
+	Steps  any                `json:"steps,omitempty"`  // of a preview, up to the step that failed
+	Logs   []engine.ScriptLog `json:"logs,omitempty"`
+}
+
 // fail answers with an error. Nothing may have been written before. An error
 // without a code is an internal one: the client learns no more than that, and
 // the cause goes to the log.
@@ -82,13 +90,15 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		err = sandrone.Errorf(sandrone.Busy, "the request was cancelled")
 	}
 	e := sandrone.AsError(err)
-	var body struct {
-		Error  *sandrone.Error  `json:"error"`
-		Report *sandrone.Report `json:"report,omitempty"`
-	}
-	body.Error = e
+	body := failure{Error: e}
 	if failed, ok := errors.AsType[*engine.ReportError](err); ok {
 		body.Report = &failed.Report
+	}
+	if failed, ok := errors.AsType[*engine.StepError](err); ok {
+		body.Steps, body.Logs = failed.Steps, failed.Logs
+	}
+	if a, ok := w.(*answer); ok {
+		s.metrics.refused(a.route, e.Code)
 	}
 	switch e.Code {
 	case sandrone.Unauthorized:
@@ -106,21 +116,21 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 // indented is the JSON form of a value that is a member of the answer's object.
 func indented(v any) ([]byte, error) { return json.MarshalIndent(v, "  ", "  ") }
 
-// sendResult answers with a conversion's result and further members: the JSON
-// text head, which ends before a value, and that value. The body is nearly all
-// of the answer: it is escaped once, straight into the buffer that is sent, and
-// one too large for a buffer is sent in pieces.
-func sendResult(w http.ResponseWriter, result engine.ConvertResult, head string, value []byte) error {
+// sendText answers with a text and what is to be said of it: the JSON text
+// head, which ends before a value, that value, and whether the text is a cached
+// one. The text is nearly all of the answer: it is escaped once, straight into
+// the buffer that is sent, and one too large for a buffer is sent in pieces.
+func sendText(w http.ResponseWriter, contentType string, body []byte, head string, value []byte, cached bool) error {
 	buf := buffers.Get().(*bytes.Buffer)
-	buf.Grow(min(len(result.Body)+len(result.Body)/8+len(value)+256, maxKept))
+	buf.Grow(min(len(body)+len(body)/8+len(value)+256, maxKept))
 	text := buf.AvailableBuffer()
 	defer func() { putBuffer(bytes.NewBuffer(text)) }()
 
 	text = append(text, "{\n  \"content_type\": "...)
-	text = appendText(text, result.ContentType)
+	text = appendText(text, contentType)
 	text = append(text, ",\n  \"body\": \""...)
 	sent := false
-	for piece := range slices.Chunk(validText(result.Body), maxKept/4) {
+	for piece := range slices.Chunk(validText(body), maxKept/4) {
 		if len(text) > maxKept/2 {
 			if !sent {
 				sent = true
@@ -136,13 +146,54 @@ func sendResult(w http.ResponseWriter, result engine.ConvertResult, head string,
 	text = append(text, "\",\n  "...)
 	text = append(text, head...)
 	text = append(text, value...)
-	text = append(text, ",\n  \"cached\": false\n}\n"...)
+	text = append(text, ",\n  \"cached\": "...)
+	text = strconv.AppendBool(text, cached)
+	text = append(text, "\n}\n"...)
 	if sent {
 		_, _ = w.Write(text)
 		return nil
 	}
 	send(w, http.StatusOK, jsonType, text)
 	return nil
+}
+
+// reported is the shape of what sendReported writes.
+type reported struct {
+	ContentType string          `json:"content_type"`
+	Body        string          `json:"body"`
+	Report      sandrone.Report `json:"report"`
+	Cached      bool            `json:"cached"`
+}
+
+// sendReported answers with a text and its report.
+func sendReported(w http.ResponseWriter, contentType string, body []byte, report sandrone.Report, cached bool) error {
+	value, err := indented(report)
+	if err != nil {
+		return err
+	}
+	return sendText(w, contentType, body, `"report": `, value, cached)
+}
+
+// sendEnvelope answers with a text, its warnings and, if it is wanted, its
+// report, in the form of the public routes.
+func sendEnvelope(w http.ResponseWriter, contentType string, body []byte, report sandrone.Report, whole, cached bool) error {
+	warnings := report.Warnings
+	if warnings == nil {
+		warnings = []sandrone.Warning{}
+	}
+	value, err := indented(warnings)
+	if err != nil {
+		return err
+	}
+	if whole {
+		text, err := indented(report)
+		if err != nil {
+			return err
+		}
+		value = append(append(value, ",\n  \"report\": "...), text...)
+	}
+	// "response" is a reserved object.
+	return sendText(w, contentType, body, "\"response\": {},\n  \"warnings\": ", value, cached)
 }
 
 // validText replaces what is no UTF-8, since JSON cannot hold it.

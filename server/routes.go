@@ -3,11 +3,15 @@ package server
 import (
 	"net/http"
 	"net/url"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/go-chi/chi/v5"
 
 	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/catalog"
+	"github.com/sandrone-gateway/sandrone/engine"
 )
 
 // route is one method of one path. A GET route answers HEAD too.
@@ -16,35 +20,222 @@ type route struct {
 	pattern string
 	scope   scope
 	handle  handler
+	operation
 }
 
 // handler answers a request, or returns the error to answer with, having
 // written nothing.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
+// routes is the whole table: what is served, to whom, and what the OpenAPI
+// document says of it.
 func (s *Server) routes() []route {
+	return slices.Concat(
+		s.basicRoutes(),
+		s.discoveryRoutes(),
+		s.subscriptionRoutes(),
+		s.fileRoutes(),
+		s.shareRoutes(),
+		s.operationRoutes(),
+		s.ownerRoutes(),
+	)
+}
+
+func (s *Server) basicRoutes() []route {
 	routes := []route{
-		{"GET", "/healthz", public, s.getHealth},
-		{"GET", "/version", public, s.getVersion},
-		{"POST", "/v1/convert", read, s.postConvert},
-		{"GET", "/v1/inspect", read, s.getInspect},
-		{"GET", "/v1/capabilities/formats", read, s.getFormats},
-		{"GET", "/v1/capabilities/formats/{direction}/{format}", read, s.getFormat},
-		{"GET", "/v1/capabilities/ui", read, s.getFeatures},
-	}
-	if s.engine.Settings().PublicConvert.Enabled {
-		routes = append(routes, route{"GET", "/convert", public, s.getConvert})
+		{"GET", "/healthz", public, s.getHealth, operation{about: "Say that the process answers", answer: health{}, example: `{"ok":true}`}},
+		{"GET", "/version", public, s.getVersion, operation{about: "Tell which program this is", answer: sandrone.Build{}, example: `{"name":"sandrone","version":"0.1.0","revision":""}`}},
+		{"GET", "/convert", public, s.getConvert, operation{
+			about: "Convert nodes, for anyone",
+			query: []parameter{
+				{"content", "the nodes as text, at most 64 KiB", false},
+				{"url", "where to fetch the nodes; exactly one of content and url", false},
+				{"to_format", "render format, with an optional @version", true},
+				{"from_format", "parse format, or auto", false},
+				{"response", "json: the text in an envelope with its warnings", false},
+			},
+			answer: anyMedia, errors: append([]sandrone.Code{sandrone.RateLimited, sandrone.RouteNotFound}, producing...),
+		}},
+		{"GET", "/metrics", owner, s.getMetrics, operation{about: "Show all figures in the text form of Prometheus", answer: mediaType("text/plain")}},
+		{"POST", "/v1/convert", read, s.postConvert, operation{
+			about: "Convert nodes, with a report", body: engine.ConvertRequest{}, answer: reported{}, errors: producing,
+			example: `{"to_format":"mihomo-proxies","from_format":"uri-list","content":"trojan://secret@a.example:443#one"}`,
+		}},
 	}
 	if s.ui != nil {
-		routes = append(routes, route{"GET", "/", public, s.getPage})
+		routes = append(routes, route{method: "GET", pattern: "/", scope: public, handle: s.getPage})
 	}
 	return routes
 }
 
+func (s *Server) discoveryRoutes() []route {
+	return []route{
+		{"GET", "/v1/inspect", read, s.getInspect, operation{about: "Tell what this process can do, and what the caller may", answer: inspection{}}},
+		{"GET", formatsPath, read, s.getFormats, operation{about: "List the node formats", answer: catalog.Index{}}},
+		{"GET", formatPath("{direction}", "{format}"), read, s.getFormat, operation{about: "Tell what a format does with each field", answer: catalog.Detail{}}},
+		{"GET", "/v1/capabilities/ui", read, s.getFeatures, operation{about: "List the switches of the page", answer: catalog.Features{}}},
+		{"GET", schemasPath, read, s.getSchemas, operation{about: "List the schema documents", answer: catalog.SchemaIndex{}}},
+		{"GET", schemaPaths[catalog.SchemaProcessors], read, s.getProcessors, operation{about: "List the types of steps", answer: catalog.ProcessorIndex{}}},
+		{"GET", processorPath("{stage}", "{type}"), read, s.getProcessor, operation{about: "Tell what a step does and takes", answer: reflect.TypeOf((*catalog.Catalog).Processor).Out(0)}},
+		{"GET", schemaPaths[catalog.SchemaFileKinds], read, s.getFileKinds, operation{about: "List the kinds of files", answer: catalog.FileKindIndex{}}},
+		{"GET", fileKindPath("{kind}"), read, s.getFileKind, operation{about: "Tell what a kind of file takes", answer: catalog.FileKind{}}},
+		{"GET", schemaPaths[catalog.SchemaScriptAPI], read, s.getScriptAPI, operation{about: "Describe what scripts get and may call", answer: object{}}},
+		{"GET", schemaPaths[catalog.SchemaSubscription], read, s.getSubscriptionSchema, operation{about: "Describe the definition of a subscription", answer: object{}}},
+		{"GET", schemaPaths[catalog.SchemaFileSpec], read, s.getFileSchema, operation{about: "Describe the definition of a file", answer: object{}}},
+		{"GET", openAPIPath, read, s.getOpenAPI, operation{about: "Describe this API", answer: object{}, tagged: true}},
+		{method: "GET", pattern: "/v1/rule-set-catalog", scope: read, handle: s.notBuilt},
+		{method: "GET", pattern: "/v1/presets", scope: read, handle: s.notBuilt},
+	}
+}
+
+func (s *Server) subscriptionRoutes() []route {
+	const list, one = "/v1/subscriptions", "/v1/subscriptions/{name}"
+	return []route{
+		{"GET", list, read, s.getSubscriptions, operation{about: "List the subscriptions", answer: itemList{}, example: `{"items":[{"kind":"subscription","type":"local","name":"air","size":64,"created_at":"2026-08-01T10:00:00Z","updated_at":"2026-08-01T10:00:00Z"}]}`}},
+		{"POST", list, write, s.postSubscription, operation{
+			about: "Create or overwrite a subscription", body: sandrone.Subscription{}, status: http.StatusCreated, answer: done{}, tagged: true, errors: writing,
+			example: `{"name":"air","type":"remote","remote":{"url":"https://a.example/sub"},"processors":[{"type":"sort"}]}`,
+		}},
+		{"GET", one, read, s.getSubscription, operation{about: "Read the definition of a subscription", answer: sandrone.Subscription{}, tagged: true, errors: []sandrone.Code{sandrone.NotFound},
+			example: `{"name":"air","type":"local","content":"trojan://secret@a.example:443#one"}`}},
+		{"DELETE", one, write, s.deleteSubscription, operation{about: "Delete a subscription", answer: done{}, errors: []sandrone.Code{sandrone.NotFound, sandrone.PreconditionFailed}, example: `{"ok":true}`}},
+		{"POST", one + "/preview", read, s.previewSubscription, operation{
+			about: "Show the nodes of a subscription before and after its steps", query: []parameter{argParameter}, body: previewOptions{}, mayOmit: true, answer: engine.Preview{}, errors: producing,
+			example: `{"args":{"region":"hk"},"target":"mihomo-proxies"}`,
+		}},
+		{"POST", one + "/traffic", read, s.subscriptionTraffic, operation{
+			about: "Tell how much of its plan a remote subscription has used", body: trafficBody{}, mayOmit: true, answer: engine.TrafficAnswer{}, errors: producing,
+			example: `{"refresh":true}`,
+		}},
+		{"POST", one + "/render", read, s.renderSubscription, operation{
+			about: "Write the nodes of a subscription in a format", query: []parameter{argParameter}, body: renderBody{}, answer: reported{}, errors: producing,
+			example: `{"format":"sing-box-outbounds@1.11"}`,
+		}},
+		{"POST", one + "/probe", read, s.probeSubscription, operation{
+			about: "Probe the nodes of a subscription; a line of JSON for each", query: []parameter{argParameter}, body: probeBody{}, mayOmit: true, answer: mediaType("application/x-ndjson"), errors: producing,
+			example: `{"method":"tcp_connect","concurrency":10}`,
+		}},
+		{"POST", "/v1/preview/subscription", read, s.previewDraft, operation{
+			about: "Preview a subscription that is not stored", body: draftPreview{}, answer: engine.Preview{}, errors: producing,
+			example: `{"subscription":{"name":"air","type":"local","content":"trojan://secret@a.example:443#one"},"trace":false}`,
+		}},
+	}
+}
+
+func (s *Server) fileRoutes() []route {
+	const list, one = "/v1/files", "/v1/files/{name}"
+	return []route{
+		{"GET", list, read, s.getFiles, operation{about: "List the files", answer: itemList{}}},
+		{"POST", list, write, s.postFile, operation{
+			about: "Create or overwrite a file", body: sandrone.FileSpec{}, status: http.StatusCreated, answer: done{}, tagged: true, errors: writing,
+			example: `{"name":"hello.txt","kind":"static","source":{"type":"inline","content":"hello"}}`,
+		}},
+		{"GET", one, read, s.getFile, operation{
+			about: "Read a file: its final text, its source or its definition",
+			query: []parameter{
+				{"mode", "render (default), source or spec", false},
+				{"response", "json: the text in an envelope", false},
+				{"report", "1: the envelope has the report", false},
+				{"refresh", "true: read no cache", false},
+				{"download", "1: to be kept and not shown", false},
+				argParameter,
+			},
+			answer: anyMedia, tagged: true, errors: producing,
+		}},
+		{"DELETE", one, write, s.deleteFile, operation{about: "Delete a file", answer: done{}, errors: []sandrone.Code{sandrone.NotFound, sandrone.PreconditionFailed}, example: `{"ok":true}`}},
+		{method: "POST", pattern: one + "/verify", scope: read, handle: s.notBuilt},
+		{method: "POST", pattern: "/v1/preview/file", scope: read, handle: s.notBuilt},
+	}
+}
+
+func (s *Server) shareRoutes() []route {
+	const list, one = "/v1/shares", "/v1/shares/{id}"
+	sharing := append([]sandrone.Code{sandrone.RateLimited}, producing...)
+	query := []parameter{
+		{"format", "render format in place of the share's, with an optional @version", false},
+		{"download", "1: to be kept and not shown", false},
+		argParameter,
+	}
+	return []route{
+		{"GET", "/s/{id}", public, s.readShare, operation{about: "Read what a share gives", query: query, answer: anyMedia, tagged: true, errors: sharing}},
+		{"GET", "/s/{id}/{filename}", public, s.readShareAs, operation{about: "Read what a share gives, by its file name", query: query, answer: anyMedia, tagged: true, errors: sharing}},
+		{"GET", list, read, s.getShares, operation{about: "List the shares", answer: shareList{}}},
+		{"POST", list, write, s.postShare, operation{
+			about: "Create or overwrite a share", body: shareBody{}, status: http.StatusCreated, answer: shareAnswer{}, tagged: true,
+			errors:  append([]sandrone.Code{sandrone.NotFound}, writing...),
+			example: `{"target_kind":"subscription","target_name":"air","target_format":"base64"}`,
+		}},
+		{"GET", one, read, s.getShare, operation{about: "Read a share", answer: shareAnswer{}, tagged: true, errors: []sandrone.Code{sandrone.NotFound}}},
+		{"GET", one + "/accesses", read, s.getShareAccesses, operation{about: "List the last reads of a share", answer: accessList{}, errors: []sandrone.Code{sandrone.NotFound},
+			example: `{"items":[{"time":"2026-08-01T10:00:00Z","client_address":"192.0.2.1","user_agent":"client/1","status":200}]}`}},
+		{"DELETE", one, write, s.deleteShare, operation{about: "Revoke a share", answer: done{}, errors: []sandrone.Code{sandrone.NotFound, sandrone.PreconditionFailed}, example: `{"ok":true}`}},
+	}
+}
+
+func (s *Server) operationRoutes() []route {
+	revisionQuery := []parameter{
+		{"kind", "subscription, file or share", true},
+		{"name", "of one resource; of a share its id", false},
+		{"deleted", "1: only of resources that no longer exist", false},
+		{"limit", "1 to 200, default 50", false},
+		{"cursor", "next_cursor of the page before", false},
+	}
+	logQuery := []parameter{
+		{"level", "the least one: debug, info (default), warn, error", false},
+		{"q", "a part of the message or of an attribute, or /expression/", false},
+		{"since", "an id or an RFC 3339 time; later entries only", false},
+	}
+	return []route{
+		{"POST", "/v1/diagnose", read, s.postDiagnose, operation{
+			about: "Tell what becomes of an input, stage by stage", body: engine.DiagnoseRequest{}, answer: engine.Diagnosis{},
+			errors:  []sandrone.Code{sandrone.NotFound, sandrone.InputKindAmbiguous, sandrone.InputKindUnrecognized},
+			example: `{"content":"trojan://secret@a.example:443#one","format":"uri-list","processors":[{"type":"sort"}]}`,
+		}},
+		{"POST", "/v1/regex/test", read, s.testPattern, operation{
+			about: "Try a regular expression on texts", body: engine.PatternTrial{}, answer: reflect.TypeOf((*engine.Engine).TryPattern).Out(0),
+			example: `{"pattern":"^(?!US)(..)","replacement":"[$1]","texts":["HK 1","US 1"]}`,
+		}},
+		{"GET", "/v1/revisions", read, s.getRevisions, operation{about: "List former definitions, newest first", query: revisionQuery, answer: engine.RevisionPage{}}},
+		{"GET", "/v1/revisions/{id}", read, s.getRevision, operation{about: "Read a former definition", answer: revisionAnswer{}, errors: []sandrone.Code{sandrone.NotFound}}},
+		{"POST", "/v1/revisions/{id}/restore", write, s.restoreRevision, operation{about: "Write a former definition back", answer: restored{}, tagged: true, errors: append([]sandrone.Code{sandrone.NotFound}, writing...),
+			example: `{"ok":true,"kind":"subscription","name":"air"}`}},
+		{"DELETE", "/v1/revisions", owner, s.purgeRevisions, operation{about: "Purge all former definitions of one resource", query: []parameter{{"kind", "subscription, file or share", true}, {"name", "of the resource; of a share its id", true}}, status: http.StatusNoContent}},
+		{"DELETE", "/v1/revisions/{id}", owner, s.deleteRevision, operation{about: "Purge one former definition", status: http.StatusNoContent, errors: []sandrone.Code{sandrone.NotFound}}},
+		{"GET", "/v1/logs", write, s.getLogs, operation{about: "List the last entries of the log", query: append(slices.Clone(logQuery), parameter{"before", "an id; earlier entries only", false}, parameter{"limit", "1 to 1000, default 200", false}), answer: logPage{}}},
+		{"GET", "/v1/logs/stream", write, s.streamLogs, operation{about: "Follow the log as server-sent events", query: logQuery, answer: mediaType("text/event-stream")}},
+		{"DELETE", "/v1/cache", write, s.deleteCache, operation{about: "Clear all caches", status: http.StatusNoContent}},
+	}
+}
+
+func (s *Server) ownerRoutes() []route {
+	return []route{
+		{"GET", "/v1/settings", read, s.getSettings, operation{about: "Read the settings", answer: engine.SettingsAnswer{}, tagged: true}},
+		{"PUT", "/v1/settings", owner, s.putSettings, operation{about: "Replace the settings; what a group leaves out takes its default", body: sandrone.Settings{}, answer: engine.SettingsAnswer{}, tagged: true, errors: writing}},
+		{"PATCH", "/v1/settings", owner, s.patchSettings, operation{about: "Change settings by a JSON merge patch; null is back to the default", body: object{}, answer: engine.SettingsAnswer{}, tagged: true, errors: writing,
+			example: `{"remote_defaults":{"allow_hosts":["nas.lan"]}}`}},
+		{"GET", "/v1/settings/scheduled-refresh-status", read, s.getScheduleStatus, operation{about: "Tell the state of the scheduled refresh", answer: engine.ScheduleStatus{}}},
+		{"GET", "/v1/backup", owner, s.getBackup, operation{about: "Get an archive of all definitions and settings, secrets included", answer: mediaType("application/zip")}},
+		{"POST", "/v1/backup/restore", owner, s.restoreBackup, operation{about: "Replace all definitions and settings by those of an archive", body: mediaType("application/zip"), answer: done{},
+			errors: []sandrone.Code{sandrone.BackupInvalid, sandrone.BackupIncompatible, sandrone.BackupTooLarge}}},
+		{"GET", "/v1/tokens", owner, s.getTokens, operation{about: "List the named tokens", answer: tokenList{}}},
+		{"POST", "/v1/tokens", owner, s.postToken, operation{
+			about: "Make a named token; its secret is shown once", body: tokenBody{}, status: http.StatusCreated, answer: newToken{}, errors: []sandrone.Code{sandrone.Conflict},
+			example: `{"name":"phone ui","scope":"read","expires_at":"2099-01-01T00:00:00Z"}`,
+		}},
+		{"DELETE", "/v1/tokens/{id}", owner, s.deleteToken, operation{about: "Revoke a named token", answer: done{}, errors: []sandrone.Code{sandrone.NotFound}, example: `{"ok":true}`}},
+	}
+}
+
+// object is a JSON object of any shape.
+type object map[string]any
+
 func (s *Server) router() *chi.Mux {
 	mux := chi.NewMux()
 	for _, route := range s.routes() {
-		answer := func(w http.ResponseWriter, r *http.Request) {
+		serve := func(w http.ResponseWriter, r *http.Request) {
+			if a, ok := w.(*answer); ok {
+				a.route = route.pattern
+			}
 			err := s.access.require(r, route.scope)
 			if err == nil {
 				err = route.handle(w, r)
@@ -53,9 +244,9 @@ func (s *Server) router() *chi.Mux {
 				s.fail(w, r, err)
 			}
 		}
-		mux.Method(route.method, route.pattern, http.HandlerFunc(answer))
+		mux.Method(route.method, route.pattern, http.HandlerFunc(serve))
 		if route.method == http.MethodGet {
-			mux.Method(http.MethodHead, route.pattern, http.HandlerFunc(answer))
+			mux.Method(http.MethodHead, route.pattern, http.HandlerFunc(serve))
 		}
 	}
 	mux.NotFound(s.noRoute)
@@ -69,8 +260,10 @@ func (s *Server) getPage(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) noRoute(w http.ResponseWriter, r *http.Request) {
-	s.fail(w, r, sandrone.Errorf(sandrone.RouteNotFound, "no such path"))
+	s.fail(w, r, noSuchPath())
 }
+
+func noSuchPath() error { return sandrone.Errorf(sandrone.RouteNotFound, "no such path") }
 
 func (s *Server) noMethod(w http.ResponseWriter, r *http.Request) {
 	path := chi.RouteContext(r.Context()).RoutePath
@@ -80,7 +273,8 @@ func (s *Server) noMethod(w http.ResponseWriter, r *http.Request) {
 			allowed = append(allowed, method)
 		}
 	}
-	if allowed == nil { // a method that no server knows, of a path that is none
+	off := path == "/convert" && !s.engine.Settings().PublicConvert.Enabled
+	if off || allowed == nil { // nil: a method that no server knows, of a path that is none
 		s.noRoute(w, r)
 		return
 	}

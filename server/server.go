@@ -12,14 +12,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/catalog"
 	"github.com/sandrone-gateway/sandrone/engine"
 )
@@ -45,8 +43,10 @@ type Options struct {
 	Token   string       // owner token; empty means that every caller is owner
 	UI      http.Handler // answers GET /; nil means no page
 	Logger  *slog.Logger // nil means no log
+	Logs    *Logs        // the handler of Logger, whose entries the API shows; nil means that it shows none
+	Metrics *Metrics     // nil means counters that nobody else has
 
-	Now func() time.Time // nil means time.Now; the clock of the rate limits
+	Now func() time.Time // nil means time.Now; the clock of rate limits and file names
 }
 
 // Server answers HTTP requests. It is an http.Handler; [Server.Serve] runs it
@@ -57,52 +57,74 @@ type Server struct {
 	access  access
 	ui      http.Handler
 	log     *slog.Logger
+	logs    *Logs
+	metrics *Metrics
 	now     func() time.Time
 
 	mux         *chi.Mux
-	proxies     []netip.Prefix
+	showMetrics http.Handler
 	convertRate *rateTable
+	shareRate   *rateTable
+	slots       *slots
 	productions *productions
 	documents   sync.Map // path -> []byte, see document
+
+	stopping chan struct{} // closed when the server begins to stop
+	stopOnce sync.Once
 }
 
-// New makes a server for an engine's settings. A setting that cannot be used
-// is an invalid_argument error with its path.
+// New makes a server for an engine. It follows the engine's settings.
 func New(o Options) (*Server, error) {
-	settings := o.Engine.Settings()
 	s := &Server{
 		engine:  o.Engine,
 		catalog: o.Catalog,
-		access:  newAccess(o.Token, settings),
+		access:  newAccess(o.Token, o.Engine),
 		ui:      o.UI,
 		log:     o.Logger,
+		logs:    o.Logs,
+		metrics: o.Metrics,
 		now:     o.Now,
 
 		convertRate: newRateTable(),
-		productions: newProductions(settings.PublicConvert.MaxConcurrent),
+		shareRate:   newRateTable(),
+		slots:       newSlots(func() int { return o.Engine.Settings().PublicConvert.MaxConcurrent }),
+		stopping:    make(chan struct{}),
 	}
+	s.productions = newProductions(s.slots)
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.logs == nil {
+		s.logs = NewLogs(slog.DiscardHandler)
+	}
+	if s.metrics == nil {
+		s.metrics = NewMetrics()
 	}
 	if s.now == nil {
 		s.now = time.Now
 	}
-	for _, text := range settings.HTTP.TrustedProxies {
-		prefix, err := engine.ParsePrefix(text)
-		if err != nil {
-			return nil, sandrone.Errorf(sandrone.InvalidArgument, "entry is no address or CIDR").At("http.trusted_proxies")
-		}
-		s.proxies = append(s.proxies, prefix)
-	}
+	s.showMetrics = s.metrics.show(o.Engine)
 	s.mux = s.router()
 	return s, nil
 }
 
 // Serve answers connections of ln until ctx ends. Then it stops accepting,
 // gives running requests ten seconds, cancels the rest and returns nil.
-func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error { return s.serve(ctx, ln, false) }
+
+// ServeOwner is [Server.Serve] for a listener that only the owner of the
+// process can reach, such as a socket in its directory: every caller is owner,
+// and no token, host or origin is looked at.
+func (s *Server) ServeOwner(ctx context.Context, ln net.Listener) error {
+	return s.serve(ctx, ln, true)
+}
+
+func (s *Server) serve(ctx context.Context, ln net.Listener, owned bool) error {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	if owned {
+		base = context.WithValue(base, ownedKey{}, true)
+	}
 	srv := &http.Server{
 		Handler:           s,
 		ReadHeaderTimeout: headerTimeout,
@@ -117,6 +139,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(stopped)
+		s.stopOnce.Do(func() { close(s.stopping) }) // streams have no other end
 		limit, done := context.WithTimeout(base, stopTimeout)
 		defer done()
 		if srv.Shutdown(limit) != nil {

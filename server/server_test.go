@@ -21,7 +21,10 @@ import (
 	"github.com/sandrone-gateway/sandrone/convert/formats"
 	"github.com/sandrone-gateway/sandrone/engine"
 	"github.com/sandrone-gateway/sandrone/fetch"
+	"github.com/sandrone-gateway/sandrone/processors"
+	"github.com/sandrone-gateway/sandrone/processors/script"
 	"github.com/sandrone-gateway/sandrone/server"
+	"github.com/sandrone-gateway/sandrone/store"
 )
 
 const (
@@ -47,6 +50,9 @@ type setup struct {
 	fetch    fetchFunc
 	now      func() time.Time
 	log      io.Writer
+	metrics  *server.Metrics
+	prober   processors.Prober
+	store    *store.Store // nil means an empty one
 }
 
 func (o setup) server(t testing.TB) *server.Server {
@@ -62,10 +68,33 @@ func (o setup) server(t testing.TB) *server.Server {
 	if o.log == nil {
 		o.log = io.Discard
 	}
+	if o.metrics == nil {
+		o.metrics = server.NewMetrics()
+	}
+	if o.store == nil {
+		o.store = store.New(store.Memory(), store.Options{CheckSettings: engine.CheckSettings, Now: o.now})
+	}
+	if err := o.store.Update(context.Background(), func(tx *store.Tx) error {
+		_, err := tx.Settings().Put(settings, store.Precondition{})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	logs := server.NewLogs(slog.NewTextHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	scripts := script.InProcess(script.Options{})
+	t.Cleanup(func() { scripts.Close() })
+	steps := processors.New(processors.Options{Scripts: engine.ScriptType()})
 	e, err := engine.New(engine.Options{
 		Registry: formats.Registry(),
 		Settings: settings,
+		Store:    o.store,
+		Steps:    steps,
+		Scripts:  scripts,
+		Prober:   o.prober,
+		Logger:   slog.New(logs),
+		Metrics:  o.metrics,
 		Fetcher:  o.fetch,
+		Now:      o.now,
 		Getenv:   func(string) string { return "" },
 	})
 	if err != nil {
@@ -73,13 +102,15 @@ func (o setup) server(t testing.TB) *server.Server {
 	}
 	s, err := server.New(server.Options{
 		Engine:  e,
-		Catalog: catalog.New(formats.Registry(), nil),
+		Catalog: catalog.New(formats.Registry(), steps),
 		Token:   o.token,
 		UI: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			io.WriteString(w, "<!doctype html>page")
 		}),
-		Logger: slog.New(slog.NewTextHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Now:    o.now,
+		Logger:  slog.New(logs),
+		Logs:    logs,
+		Metrics: o.metrics,
+		Now:     o.now,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -245,7 +276,7 @@ func TestRoutes(t *testing.T) {
 		{name: "page takes no POST", call: call{method: "POST", path: "/"}, status: 405, code: "method_not_allowed", header: []string{"Allow: GET, HEAD"}},
 
 		{name: "inspect", call: call{method: "GET", path: "/v1/inspect", header: bearer(token)}, status: 200, header: []string{noStore, "Content-Type: application/json"},
-			has: []string{`"scope": "owner"`, `"configured": false`, `"catalogs"`, `"json-nodes"`}, hasNot: []string{token}},
+			has: []string{`"scope": "owner"`, `"configured": true`, `"subscriptions": 0`, `"catalogs"`, `"json-nodes"`}, hasNot: []string{token}},
 		{name: "inspect by HEAD", call: call{method: "HEAD", path: "/v1/inspect", header: bearer(token)}, status: 200, header: []string{noStore}},
 		{name: "inspect without token", call: call{method: "GET", path: "/v1/inspect"}, status: 401, code: "unauthorized", header: []string{"WWW-Authenticate: Bearer", noStore}},
 		{name: "inspect with wrong token", call: call{method: "GET", path: "/v1/inspect", header: bearer("wrong-token")}, status: 401, code: "unauthorized"},
@@ -409,7 +440,8 @@ func TestConvertRequestsAreChecked(t *testing.T) {
 		{name: "fetch fails", call: post(`{"to_format":"json-nodes","remote":{"url":"https://a.example"}}`), status: 502, code: "fetch_failed"},
 		{name: "another format in options", call: post(convertBody(`,"options":{"format":"uri-list"}`)), status: 400, code: "invalid_argument", field: "options.format"},
 		{name: "equal format in options", call: post(convertBody(`,"options":{"format":"json-nodes"}`)), status: 200},
-		{name: "step to run", call: post(convertBody(`,"render_processors":[{"type":"sort","stage":"file"},{"type":"sort"}]`)), status: 501, code: "not_implemented", field: "render_processors[1]"},
+		{name: "step to run", call: post(convertBody(`,"render_processors":[{"type":"sort","stage":"file"},{"type":"nothing"}]`)), status: 422, code: "processor_unknown", field: "render_processors[1].type"},
+		{name: "step that runs", call: post(convertBody(`,"render_processors":[{"type":"rename","params":{"mode":"prefix","value":"EDGE "}}]`)), status: 200, has: []string{"EDGE one"}},
 		{name: "steps of the other stage", call: post(convertBody(`,"render_processors":[{"type":"merge","stage":"file"}]`)), status: 200},
 		{name: "batch without sources", call: post(`{"to_format":"json-nodes","remote_batch":{"sources":[]}}`), status: 400, code: "invalid_argument", field: "remote_batch.sources"},
 		{name: "every source fails", call: post(`{"to_format":"json-nodes","remote_batch":{"sources":[{"url":"https://u:hunter2@a.example/x?hunter2"}]}}`), status: 502, code: "fetch_failed", field: "remote_batch.sources[0]",

@@ -1,0 +1,35 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/sandrone-gateway/sandrone/engine"
+)
+
+// postDiagnose tells what becomes of an input, stage by stage. What fails on
+// the way is part of the answer.
+func (s *Server) postDiagnose(w http.ResponseWriter, r *http.Request) error {
+	var body engine.DiagnoseRequest
+	if err := decode(w, r, &body); err != nil {
+		return err
+	}
+	result, err := s.engine.Diagnose(r.Context(), body)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, result)
+}
+
+// testPattern tries a regular expression on texts. A pattern that cannot be
+// used is an answer.
+func (s *Server) testPattern(w http.ResponseWriter, r *http.Request) error {
+	var body engine.PatternTrial
+	if err := decode(w, r, &body); err != nil {
+		return err
+	}
+	result, err := s.engine.TryPattern(r.Context(), body)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, result)
+}

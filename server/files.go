@@ -1,0 +1,176 @@
+package server
+
+import (
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/engine"
+)
+
+func (s *Server) getFiles(w http.ResponseWriter, r *http.Request) error {
+	records, err := s.engine.Files(r.Context())
+	if err != nil {
+		return err
+	}
+	list := itemList{Items: make([]listItem, 0, len(records))}
+	for _, record := range records {
+		item := listItem{Kind: sandrone.KindFile, Name: record.Name, Size: record.Size}
+		if v := record.Definition; v != nil {
+			if v.Source != nil {
+				item.Type = v.Source.Type
+			}
+			item.Target, item.DisplayName, item.Processors = v.Kind, v.DisplayName, v.Processors
+			item.CreatedAt, item.UpdatedAt, item.Meta = v.CreatedAt, v.UpdatedAt, v.Meta
+		} else {
+			item.Warning = "the stored definition cannot be read"
+		}
+		list.Items = append(list.Items, item)
+	}
+	return reply(w, http.StatusOK, list)
+}
+
+func (s *Server) postFile(w http.ResponseWriter, r *http.Request) error {
+	var v sandrone.FileSpec
+	if err := decode(w, r, &v); err != nil {
+		return err
+	}
+	put, err := s.engine.PutFile(r.Context(), &v, precondition(r))
+	if err != nil {
+		return err
+	}
+	tagged(w, put.ETag)
+	return reply(w, http.StatusCreated, done{OK: true, Warnings: put.Warnings})
+}
+
+func (s *Server) deleteFile(w http.ResponseWriter, r *http.Request) error {
+	name, err := resourceName(r, "name")
+	if err != nil {
+		return err
+	}
+	if err := s.engine.DeleteFile(r.Context(), name, precondition(r)); err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, done{OK: true})
+}
+
+// The modes of getFile: those of the engine, and the definition.
+const fileSpec = "spec"
+
+// getFile answers with a file: its definition, its text before anything was
+// done to it, or its final text.
+func (s *Server) getFile(w http.ResponseWriter, r *http.Request) error {
+	name, err := resourceName(r, "name")
+	if err != nil {
+		return err
+	}
+	query, err := readQuery(r)
+	if err != nil {
+		return err
+	}
+	switch mode := word(query.Get("mode")); mode {
+	case fileSpec:
+		record, err := s.engine.File(r.Context(), name)
+		if err != nil {
+			return err
+		}
+		return replyTagged(w, r, record.ETag, record.Definition)
+	case "", engine.FileRender:
+		return s.renderFile(w, r, name, query)
+	case engine.FileSource:
+		return s.fileSource(w, r, name, query)
+	}
+	return sandrone.Errorf(sandrone.InvalidArgument, "mode must be render, source or spec").At("mode")
+}
+
+func (s *Server) renderFile(w http.ResponseWriter, r *http.Request, name string, query url.Values) error {
+	refresh, err := queryBool(query, "refresh")
+	if err != nil {
+		return err
+	}
+	result, err := s.engine.ReadFile(r.Context(), engine.FileRequest{Name: name, Mode: engine.FileRender, Args: argsOf(query), Refresh: refresh})
+	if err != nil {
+		return err
+	}
+	if strings.EqualFold(query.Get("response"), "json") {
+		return sendEnvelope(w, result.ContentType, result.Body, result.Report, query.Get("report") == "1", result.Cached)
+	}
+	switch header := w.Header(); {
+	case refresh:
+		header.Set("X-Sandrone-Cache", "bypass")
+	case result.Cached:
+		header.Set("X-Sandrone-Cache", "hit")
+	default:
+		header.Set("X-Sandrone-Cache", "miss")
+	}
+	sendFile(w, result, name, query)
+	return nil
+}
+
+type sourceText struct {
+	ContentType string `json:"content_type"`
+	Body        string `json:"body"`
+}
+
+func (s *Server) fileSource(w http.ResponseWriter, r *http.Request, name string, query url.Values) error {
+	result, err := s.engine.ReadFile(r.Context(), engine.FileRequest{Name: name, Mode: engine.FileSource, Args: argsOf(query)})
+	if err != nil {
+		return err
+	}
+	if strings.EqualFold(query.Get("response"), "json") {
+		return reply(w, http.StatusOK, sourceText{result.ContentType, string(validText(result.Body))})
+	}
+	sendFile(w, result, name, query)
+	return nil
+}
+
+// sendFile answers with the bytes of a file. They are somebody else's: a
+// browser that shows them must not run them with the rights of this origin.
+func sendFile(w http.ResponseWriter, result *engine.Rendering, name string, query url.Values) {
+	header := w.Header()
+	header.Set("Content-Security-Policy", sandboxed)
+	if result.Stale > 0 {
+		header.Set("X-Sandrone-Stale", strconv.FormatInt(result.Stale, 10))
+	}
+	if query.Get("download") == "1" {
+		if result.Name != "" {
+			name = result.Name
+		}
+		header.Set("Content-Disposition", disposition("attachment", name))
+	}
+	send(w, http.StatusOK, result.ContentType, result.Body)
+}
+
+// disposition says how to keep an answer and under which name. A name that is
+// not ASCII is given twice: for clients that know RFC 6266, and for the rest.
+func disposition(how, filename string) string {
+	ascii := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '_'
+		}
+		return r
+	}, filename)
+	text := mime.FormatMediaType(how, map[string]string{"filename": ascii})
+	if ascii == filename {
+		return text
+	}
+	return text + "; filename*=UTF-8''" + percentEncoded(filename)
+}
+
+// percentEncoded writes a text as the value of an extended parameter.
+func percentEncoded(text string) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := range len(text) {
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("!#$&+-.^_`|~", c) >= 0:
+			b.WriteByte(c)
+		default:
+			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+		}
+	}
+	return b.String()
+}

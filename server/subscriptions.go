@@ -1,0 +1,209 @@
+package server
+
+import (
+	"maps"
+	"net/http"
+	"time"
+
+	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/engine"
+)
+
+// done is the answer to a write that has nothing else to say.
+type done struct {
+	OK       bool               `json:"ok"`
+	Warnings []sandrone.Warning `json:"warnings,omitempty"`
+}
+
+// listItem is a stored definition in a list.
+type listItem struct {
+	Kind        string                   `json:"kind"`
+	Type        string                   `json:"type,omitempty"`
+	Name        string                   `json:"name"`
+	DisplayName string                   `json:"display_name,omitempty"`
+	Size        int                      `json:"size"`             // bytes as stored
+	Format      string                   `json:"format,omitempty"` // of a subscription
+	Target      string                   `json:"target,omitempty"` // of a file: its kind
+	Processors  []sandrone.ProcessorSpec `json:"processors,omitempty"`
+	CreatedAt   time.Time                `json:"created_at,omitzero"`
+	UpdatedAt   time.Time                `json:"updated_at,omitzero"`
+	Meta        map[string]string        `json:"meta,omitempty"`
+	Warning     string                   `json:"warning,omitempty"` // why there is no more to tell
+}
+
+type itemList struct {
+	Items []listItem `json:"items"`
+}
+
+func (s *Server) getSubscriptions(w http.ResponseWriter, r *http.Request) error {
+	records, err := s.engine.Subscriptions(r.Context())
+	if err != nil {
+		return err
+	}
+	list := itemList{Items: make([]listItem, 0, len(records))}
+	for _, record := range records {
+		item := listItem{Kind: sandrone.KindSubscription, Name: record.Name, Size: record.Size}
+		if v := record.Definition; v != nil {
+			item.Type, item.DisplayName, item.Format = v.Type, v.DisplayName, v.Format
+			item.CreatedAt, item.UpdatedAt, item.Meta = v.CreatedAt, v.UpdatedAt, v.Meta
+		} else {
+			item.Warning = "the stored definition cannot be read"
+		}
+		list.Items = append(list.Items, item)
+	}
+	return reply(w, http.StatusOK, list)
+}
+
+func (s *Server) postSubscription(w http.ResponseWriter, r *http.Request) error {
+	var v sandrone.Subscription
+	if err := decode(w, r, &v); err != nil {
+		return err
+	}
+	put, err := s.engine.PutSubscription(r.Context(), &v, precondition(r))
+	if err != nil {
+		return err
+	}
+	tagged(w, put.ETag)
+	return reply(w, http.StatusCreated, done{OK: true, Warnings: put.Warnings})
+}
+
+func (s *Server) getSubscription(w http.ResponseWriter, r *http.Request) error {
+	name, err := resourceName(r, "name")
+	if err != nil {
+		return err
+	}
+	record, err := s.engine.Subscription(r.Context(), name)
+	if err != nil {
+		return err
+	}
+	return replyTagged(w, r, record.ETag, record.Definition)
+}
+
+func (s *Server) deleteSubscription(w http.ResponseWriter, r *http.Request) error {
+	name, err := resourceName(r, "name")
+	if err != nil {
+		return err
+	}
+	if err := s.engine.DeleteSubscription(r.Context(), name, precondition(r)); err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, done{OK: true})
+}
+
+// previewOptions are the members that both kinds of previews have.
+type previewOptions struct {
+	Args    map[string]string `json:"args,omitempty"`
+	Refresh bool              `json:"refresh,omitempty"`
+	Trace   *bool             `json:"trace,omitempty"`  // nil means yes
+	Target  string            `json:"target,omitempty"` // a render format
+}
+
+func (o *previewOptions) request() engine.PreviewRequest {
+	return engine.PreviewRequest{Args: o.Args, Refresh: o.Refresh, Trace: o.Trace == nil || *o.Trace, Target: o.Target}
+}
+
+func (s *Server) previewSubscription(w http.ResponseWriter, r *http.Request) error {
+	name, err := resourceName(r, "name")
+	if err != nil {
+		return err
+	}
+	var body previewOptions
+	if err := decodeOptional(w, r, &body); err != nil {
+		return err
+	}
+	req := body.request()
+	req.Name = name
+	if req.Args, err = joinArgs(r, body.Args); err != nil {
+		return err
+	}
+	preview, err := s.engine.PreviewSubscription(r.Context(), req)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, preview)
+}
+
+// draftPreview asks for the preview of a definition that is not stored.
+type draftPreview struct {
+	Subscription *sandrone.Subscription `json:"subscription"`
+	previewOptions
+}
+
+func (s *Server) previewDraft(w http.ResponseWriter, r *http.Request) error {
+	var body draftPreview
+	if err := decode(w, r, &body); err != nil {
+		return err
+	}
+	if body.Subscription == nil {
+		return sandrone.Errorf(sandrone.InvalidArgument, "subscription is required").At("subscription")
+	}
+	req := body.request()
+	req.Draft = body.Subscription
+	preview, err := s.engine.PreviewSubscription(r.Context(), req)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, preview)
+}
+
+type trafficBody struct {
+	Refresh bool `json:"refresh,omitempty"`
+}
+
+func (s *Server) subscriptionTraffic(w http.ResponseWriter, r *http.Request) error {
+	name, err := resourceName(r, "name")
+	if err != nil {
+		return err
+	}
+	var body trafficBody
+	if err := decodeOptional(w, r, &body); err != nil {
+		return err
+	}
+	traffic, err := s.engine.Traffic(r.Context(), name, body.Refresh)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, traffic)
+}
+
+type renderBody struct {
+	Format  string            `json:"format"`
+	Args    map[string]string `json:"args,omitempty"`
+	Refresh bool              `json:"refresh,omitempty"`
+}
+
+func (s *Server) renderSubscription(w http.ResponseWriter, r *http.Request) error {
+	name, err := resourceName(r, "name")
+	if err != nil {
+		return err
+	}
+	var body renderBody
+	if err := decode(w, r, &body); err != nil {
+		return err
+	}
+	if word(body.Format) == "" {
+		return sandrone.Errorf(sandrone.InvalidArgument, "format is required").At("format")
+	}
+	args, err := joinArgs(r, body.Args)
+	if err != nil {
+		return err
+	}
+	result, err := s.engine.RenderSubscription(r.Context(), engine.RenderRequest{Name: name, Format: body.Format, Args: args, Refresh: body.Refresh})
+	if err != nil {
+		return err
+	}
+	return sendReported(w, result.ContentType, result.Body, result.Report, result.Cached)
+}
+
+// joinArgs adds the args of a body to those of the query, and wins over them.
+func joinArgs(r *http.Request, body map[string]string) (map[string]string, error) {
+	args, err := queryArgs(r)
+	if err != nil || len(body) == 0 {
+		return args, err
+	}
+	if args == nil {
+		return body, nil
+	}
+	maps.Copy(args, body)
+	return args, nil
+}
