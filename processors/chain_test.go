@@ -108,7 +108,7 @@ func TestAFailingStepEndsTheTraceAndSaysWhereItIs(t *testing.T) {
 		t.Fatalf("result %+v", res)
 	}
 	last := res.Trace.Steps[1]
-	if last.Error == nil || last.Error.Code != sandrone.ProcessorConfigInvalid || last.Error.ProcessorIndex != nil || last.In != 1 || last.Out != 1 {
+	if last.Error == nil || last.Error.Code != sandrone.ProcessorConfigInvalid || last.Error.ProcessorIndex != nil || last.In != 1 || last.Out != 0 {
 		t.Errorf("last step %+v", last)
 	}
 }

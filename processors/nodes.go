@@ -80,7 +80,9 @@ type tracer struct {
 }
 
 func (t *tracer) step(st StepTrace, before, after []entry) {
-	st.In, st.Out = len(before), len(after)
+	if st.In = len(before); st.Error == nil {
+		st.Out = len(after)
+	}
 	defer func() { t.steps = append(t.steps, st) }()
 	if st.Disabled || st.Skipped || st.Error != nil {
 		return
