@@ -407,3 +407,14 @@ func TestReadingIsSharedWithoutBeingChanged(t *testing.T) {
 	close(release)
 	wg.Wait()
 }
+
+var noPrecondition store.Precondition
+
+func jsonText(t testing.TB, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
