@@ -9,6 +9,7 @@ import (
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert"
+	"github.com/sandrone-gateway/sandrone/store"
 )
 
 // Health is the result of [Engine.Doctor].
@@ -17,9 +18,22 @@ type Health struct {
 	DataDir         string         `json:"data_dir,omitempty"`
 	DataDirWritable *bool          `json:"data_dir_writable,omitempty"`
 	DataDirError    string         `json:"data_dir_error,omitempty"`
+	StorageBackend  string         `json:"storage_backend,omitempty"` // "bbolt"
+	StorageOK       *bool          `json:"storage_ok,omitempty"`
+	StorageError    string         `json:"storage_error,omitempty"`
+	Server          *RunningServer `json:"server,omitempty"` // nil: none answers
 	ParseFormats    []FormatHealth `json:"parse_formats"`
 	RenderFormats   []FormatHealth `json:"render_formats"`
 	Cores           []Core         `json:"cores"` // a missing one is no failure
+}
+
+// RunningServer is the process that serves from the data directory, as somebody
+// who asked it found it.
+type RunningServer struct {
+	Running bool   `json:"running"`
+	Version string `json:"version"`
+
+	StoreError error `json:"-"` // of its own look into the store, which nobody else can open
 }
 
 // FormatHealth says whether a format handled a minimal sample.
@@ -29,17 +43,30 @@ type FormatHealth struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Doctor checks that the data directory can be created, written and cleaned
-// and that every format handles a minimal sample, and says which cores are
-// installed. It leaves nothing behind.
-func (e *Engine) Doctor(ctx context.Context) Health {
+// Doctor checks that the data directory can be created, written and cleaned,
+// that the store in it can be read and one beside it written, and
+// that every format handles a minimal sample, and says which cores are
+// installed. The store is that of server, if it is not nil. Nothing stays
+// behind.
+func (e *Engine) Doctor(ctx context.Context, server *RunningServer) Health {
 	h := Health{OK: true, Cores: e.probedCores(ctx)}
 	if e.dataDir != "" {
-		err := checkWritable(e.dataDir)
-		writable := err == nil
-		h.DataDir, h.DataDirWritable = e.dataDir, &writable
-		if err != nil {
-			h.OK, h.DataDirError = false, systemText(err)
+		var stored error
+		err := withDirectory(e.dataDir, func() error {
+			if err := writeFile(e.dataDir); err != nil {
+				return err
+			}
+			if server == nil {
+				stored = checkStore(ctx, e.dataDir)
+			}
+			return nil
+		})
+		if server != nil {
+			h.Server, stored = server, server.StoreError
+		}
+		h.dataDir(e.dataDir, err)
+		if err == nil || server != nil {
+			h.storage(stored)
 		}
 	}
 	for _, name := range e.registry.ParserNames() {
@@ -49,6 +76,22 @@ func (e *Engine) Doctor(ctx context.Context) Health {
 		h.RenderFormats = append(h.RenderFormats, h.format(name, e.checkRenderer(name)))
 	}
 	return h
+}
+
+func (h *Health) dataDir(dir string, err error) {
+	writable := err == nil
+	h.DataDir, h.DataDirWritable = dir, &writable
+	if err != nil {
+		h.OK, h.DataDirError = false, systemText(err)
+	}
+}
+
+func (h *Health) storage(err error) {
+	usable := err == nil
+	h.StorageBackend, h.StorageOK = "bbolt", &usable
+	if err != nil {
+		h.OK, h.StorageError = false, sandrone.AsError(err).Message
+	}
 }
 
 func (h *Health) format(name string, err error) FormatHealth {
@@ -99,9 +142,57 @@ var samples = map[string]string{
 	"xray":         `{"outbounds":[{"tag":"sample","protocol":"shadowsocks","settings":{"servers":[{"address":"192.0.2.1","port":8388,"method":"aes-128-gcm","password":"sample"}]}}]}`,
 }
 
-// checkWritable makes dir if it is missing, writes a file in it, and takes
-// back what it made.
-func checkWritable(dir string) (err error) {
+// checkStore reads the store in dir, and has another one, in a directory below
+// it, take a definition, list it, give it back and forget it. The store itself
+// is not written: what it holds is somebody's.
+func checkStore(ctx context.Context, dir string) (err error) {
+	own := store.Open(dir, store.Options{CheckSettings: CheckSettings})
+	err = own.View(ctx, func(tx *store.Tx) error {
+		_, unlisted := tx.Counts()
+		_, _, unset := tx.Settings().Get()
+		return errors.Join(unlisted, unset)
+	})
+	if err = errors.Join(err, own.Close()); err != nil {
+		return err
+	}
+	beside, err := os.MkdirTemp(dir, ".doctor-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(beside)) }()
+	s := store.Open(beside, store.Options{})
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return roundTrip(ctx, s)
+}
+
+func roundTrip(ctx context.Context, s *store.Store) error {
+	sample := sandrone.Subscription{Name: "sample", Type: sandrone.SubscriptionLocal, Content: samples["uri"]}
+	err := s.Update(ctx, func(tx *store.Tx) error {
+		_, err := tx.Subscriptions().Put(&sample, store.Precondition{})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.Update(ctx, func(tx *store.Tx) error {
+		list, err := tx.Subscriptions().List()
+		if err != nil {
+			return err
+		}
+		record, err := tx.Subscriptions().Get(sample.Name)
+		if err != nil {
+			return err
+		}
+		if len(list) != 1 || record.Definition.Content != sample.Content {
+			return sandrone.Errorf(sandrone.InternalError, "the store did not give back what it took")
+		}
+		return tx.Subscriptions().Delete(sample.Name, store.Precondition{})
+	})
+}
+
+// withDirectory calls fn when dir is there, and takes back the directories
+// that it made for that.
+func withDirectory(dir string, fn func() error) (err error) {
 	var made []string // deepest first
 	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
 		if _, err := os.Stat(d); !errors.Is(err, fs.ErrNotExist) || d == filepath.Dir(d) {
@@ -119,6 +210,11 @@ func checkWritable(dir string) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
+	return fn()
+}
+
+// writeFile writes a file in dir and removes it.
+func writeFile(dir string) (err error) {
 	f, err := os.CreateTemp(dir, ".doctor-*")
 	if err != nil {
 		return err

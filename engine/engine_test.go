@@ -379,7 +379,10 @@ func TestCheckSettingsNormalises(t *testing.T) {
 }
 
 func TestInspectListsSortedFormats(t *testing.T) {
-	i := newEngine(t, nil).Inspect()
+	i, err := newEngine(t, nil).Inspect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, list := range map[string][]string{"parse": i.Formats.Parse, "render": i.Formats.Render} {
 		if len(list) == 0 || !slices.IsSorted(list) {
 			t.Errorf("%s formats: got %v", name, list)
@@ -397,7 +400,7 @@ func doctor(t *testing.T, dir string) engine.Health {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e.Doctor(t.Context())
+	return e.Doctor(t.Context(), nil)
 }
 
 func TestDoctorFindsEveryFormatHealthy(t *testing.T) {
@@ -469,7 +472,7 @@ func TestCoresAreFoundByVariableThenPathThenDataDir(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return e.Doctor(t.Context()).Cores
+		return e.Doctor(t.Context(), nil).Cores
 	}
 	want := []engine.Core{
 		{Name: "mihomo", Path: named, Version: "1.19.28", OK: true},
