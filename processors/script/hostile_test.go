@@ -88,7 +88,7 @@ func TestHostileScriptsAreStopped(t *testing.T) {
 		t.Skip("takes its time")
 	}
 	// Several at once, as an attacker would.
-	const limit, atOnce = 300 * time.Millisecond, 3
+	const limit, atOnce = 500 * time.Millisecond, 3
 	p, err := script.NewPool(script.Options{Slots: atOnce})
 	if err != nil {
 		t.Fatal(err)

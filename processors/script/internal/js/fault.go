@@ -75,7 +75,11 @@ func (r *run) failure(err error) error {
 			f.Message = shown(r.job.Name, "a call failed")
 			return f
 		}
-		f.Message = shown(r.job.Name, r.describe(e.Value()))
+		text, err := r.describe(e.Value())
+		if err != nil {
+			return r.failure(err)
+		}
+		f.Message = shown(r.job.Name, text)
 		return f
 	}
 	return &Error{Kind: Runtime, Message: shown(r.job.Name, "fault of the engine")}
@@ -100,9 +104,9 @@ func (r *run) position(stack []goja.StackFrame) (line, column int) {
 
 // describe returns the text of a thrown value, without what the script was
 // given. Name and message of an error can be getters: they run under the
-// limits of the run, which are still on. Any other object has no text; it may
-// be a whole node.
-func (r *run) describe(v goja.Value) string {
+// limits of the run, which are still on; the error is for a limit that they
+// come to. Any other object has no text; it may be a whole node.
+func (r *run) describe(v goja.Value) (string, error) {
 	name, text := "", ""
 	read := func(goja.FunctionCall) goja.Value {
 		o, ok := v.(*goja.Object)
@@ -118,10 +122,14 @@ func (r *run) describe(v goja.Value) string {
 	}
 	f := must(goja.AssertFunction(r.vm.ToValue(read)))
 	if v == nil {
-		return "Error"
+		return "Error", nil
 	}
-	if _, err := f(goja.Undefined()); err != nil {
-		return "Error"
+	switch _, err := f(goja.Undefined()); err.(type) {
+	case nil:
+	case *goja.InterruptedError, *goja.StackOverflowError:
+		return "", err
+	default: // thrown by a getter
+		return "Error", nil
 	}
 	const maxText = 1 << 10
 	if len(name) > 64 {
@@ -134,11 +142,11 @@ func (r *run) describe(v goja.Value) string {
 	name, text = r.masked(name), r.masked(text)
 	switch {
 	case text == "":
-		return name
+		return name, nil
 	case name == "":
-		return text
+		return text, nil
 	}
-	return name + ": " + text
+	return name + ": " + text, nil
 }
 
 // primitive returns the text of a value that is not an object.
