@@ -115,7 +115,7 @@ func TestDiagnoseFailsWithAnAnswer(t *testing.T) {
 		{"no usable node", engine.DiagnoseRequest{Content: &broken}, sandrone.ParseFailed, "1 input parse  0>0 parse_failed\n"},
 		{"a source that is down", engine.DiagnoseRequest{Remote: &sandrone.RemoteInput{URL: "https://down.example/?token=hunter2"}}, sandrone.FetchFailed, "1 input parse  0>0 fetch_failed\n"},
 		{"a step that cannot be", engine.DiagnoseRequest{Content: &nodes, Kind: "nodes", Processors: []sandrone.ProcessorSpec{{Type: "teleport"}}}, sandrone.ProcessorUnknown,
-			"1 input parse uri-list 1>1\n2 input processor teleport 1>1 processor_unknown\n"},
+			"1 input parse uri-list 1>1\n2 input processor teleport 1>0 processor_unknown\n"},
 		{"steps that leave nothing", engine.DiagnoseRequest{Content: &nodes, Kind: "nodes", Processors: []sandrone.ProcessorSpec{{Type: "filter", Params: json.RawMessage(`{"action":"keep","field":"name","match":"regex","pattern":"x"}`)}}}, sandrone.NodeProcessorFailed,
 			"1 input parse uri-list 1>1\n2 input processor filter 1>0\n"},
 		{"a draft that needs itself", engine.DiagnoseRequest{Subscription: &engine.StoredOr[sandrone.Subscription]{Draft: &sandrone.Subscription{Name: "me", Type: "collection",
