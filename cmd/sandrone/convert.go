@@ -2,8 +2,13 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"os"
+	"runtime"
 	"runtime/debug"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,10 +56,15 @@ func (p *program) convertCommand() *cobra.Command {
 			return err
 		}
 		tuneMemory()
-		e, err := p.engine(cmd, sandrone.DefaultSettings())
+		settings, err := p.storedSettings(cmd.Context(), cmd)
 		if err != nil {
 			return err
 		}
+		b, err := p.build(cmd, nil, settings, p.allowHosts(cmd), false)
+		if err != nil {
+			return err
+		}
+		defer b.close()
 		req := engine.ConvertRequest{ToFormat: to, FromFormat: from, Options: engine.ConvertOptions{DropRaw: dropRaw}}
 		if inputURL != "" {
 			req.Remote = &engine.Remote{URL: inputURL, UserAgent: userAgent, Proxy: proxy, TimeoutMS: roundUp(timeout)}
@@ -65,19 +75,55 @@ func (p *program) convertCommand() *cobra.Command {
 			}
 			req.Content = &text
 		}
-		result, err := e.Convert(cmd.Context(), req)
+		result, err := b.engine.Convert(cmd.Context(), req)
 		if err != nil {
 			return inFlags(err)
 		}
 		if err := p.write(*output, result.Body); err != nil {
 			return err
 		}
+		p.tellLoss(&result.Report, report)
 		if report == "" {
 			return nil
 		}
 		return p.writeJSON(report, result.Report)
 	}
 	return cmd
+}
+
+// tellLoss says in one line that something was lost, if it was, and where the
+// details are.
+func (p *program) tellLoss(r *sandrone.Report, path string) {
+	nodes := 0
+	for i := range r.Warnings {
+		switch r.Warnings[i].Code {
+		case sandrone.WarnNodeSkipped, sandrone.WarnNoShareLink, sandrone.WarnValidationDropped,
+			sandrone.WarnLineFailed, sandrone.WarnProxySkipped, sandrone.WarnOutboundSkipped:
+			nodes++
+		}
+	}
+	var parts []string
+	if nodes > 0 {
+		parts = append(parts, plural(nodes, "node")+" left out")
+	}
+	if r.Render.LostFields > 0 {
+		parts = append(parts, plural(r.Render.LostFields, "field")+" lost")
+	}
+	if parts == nil {
+		return
+	}
+	where := "--report-output tells which"
+	if path != "" {
+		where = "the report tells which"
+	}
+	fmt.Fprintf(p.stderr, "%s; %s\n", strings.Join(parts, ", "), where)
+}
+
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
 }
 
 // inFlags takes the name of a request's member from an error about a format:
@@ -111,5 +157,19 @@ func tuneMemory() {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(-1)
 		debug.SetMemoryLimit(memoryLimit)
+		untune(4)
 	}
+}
+
+// untune gives the limit up after some collections: what is in use does not
+// fit below it, and the collector would do nothing but try.
+func untune(collections int) {
+	runtime.SetFinalizer(new([16]byte), func(*[16]byte) {
+		if collections > 1 {
+			untune(collections - 1)
+			return
+		}
+		debug.SetGCPercent(50)
+		debug.SetMemoryLimit(math.MaxInt64)
+	})
 }

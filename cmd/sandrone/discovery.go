@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -8,6 +9,7 @@ import (
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/catalog"
 	"github.com/sandrone-gateway/sandrone/convert/formats"
+	"github.com/sandrone-gateway/sandrone/engine"
 )
 
 func (p *program) inspectCommand() *cobra.Command {
@@ -18,11 +20,17 @@ func (p *program) inspectCommand() *cobra.Command {
 	}
 	output := outputFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		e, err := p.engine(cmd, sandrone.DefaultSettings())
+		d, err := p.door(cmd.Context(), cmd)
 		if err != nil {
 			return err
 		}
-		return p.writeJSON(*output, e.Inspect())
+		defer d.close()
+		// Without what concerns callers over HTTP only.
+		var result engine.Inspection
+		if err := d.call(cmd.Context(), "GET", "/v1/inspect", nil, &result); err != nil {
+			return err
+		}
+		return p.writeJSON(*output, result)
 	}
 	return cmd
 }
@@ -66,16 +74,17 @@ func (p *program) capabilityCommand() *cobra.Command {
 func (p *program) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the data directory, the formats and the installed client cores",
+		Short: "Check the data directory, the store, the formats and the installed client cores",
 		Args:  cobra.NoArgs,
 	}
 	output := outputFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		e, err := p.engine(cmd, sandrone.DefaultSettings())
+		b, err := p.build(cmd, nil, sandrone.DefaultSettings(), nil, false)
 		if err != nil {
 			return err
 		}
-		health := e.Doctor(cmd.Context())
+		defer b.close()
+		health := b.engine.Doctor(cmd.Context(), p.askServer(cmd.Context(), cmd))
 		if err := p.writeJSON(*output, health); err != nil {
 			return err
 		}
@@ -85,4 +94,19 @@ func (p *program) doctorCommand() *cobra.Command {
 		return nil
 	}
 	return cmd
+}
+
+// askServer is the state of the running server, nil if there is none.
+func (p *program) askServer(ctx context.Context, cmd *cobra.Command) *engine.RunningServer {
+	d := p.runningServer(ctx, cmd)
+	if d == nil {
+		return nil
+	}
+	defer d.close()
+	var build sandrone.Build
+	if err := d.call(ctx, "GET", "/version", nil, &build); err != nil {
+		return &engine.RunningServer{StoreError: err}
+	}
+	// It counts what is stored, so its store is read.
+	return &engine.RunningServer{Running: true, Version: build.Version, StoreError: d.call(ctx, "GET", "/v1/inspect", nil, nil)}
 }

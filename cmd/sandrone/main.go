@@ -13,9 +13,13 @@ import (
 	"syscall"
 
 	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/processors/script"
 )
 
-func main() { os.Exit(run()) }
+func main() {
+	script.Main() // in the process of a script worker it does not return
+	os.Exit(run())
+}
 
 // run runs the command line of the process and returns its exit code.
 func run() int {

@@ -13,9 +13,12 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/sandrone-gateway/sandrone/processors/script"
 )
 
 func TestMain(m *testing.M) {
+	script.Main() // the program's workers are this executable
 	testscript.Main(m, map[string]func(){
 		"sandrone": main,
 	})

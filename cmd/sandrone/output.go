@@ -24,6 +24,11 @@ func outputFlag(cmd *cobra.Command) *string {
 
 // readInput reads a file, or standard input for "-", as text.
 func (p *program) readInput(path string) (string, error) {
+	return p.readUpTo(path, maxInput)
+}
+
+// readUpTo is readInput with a limit of its own, in bytes.
+func (p *program) readUpTo(path string, most int64) (string, error) {
 	in := p.stdin
 	var b strings.Builder
 	if path != "-" {
@@ -36,17 +41,46 @@ func (p *program) readInput(path string) (string, error) {
 	}
 	if f, ok := in.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			b.Grow(int(min(info.Size(), maxInput)) + 1)
+			b.Grow(int(min(info.Size(), most)) + 1)
 		}
 	}
-	n, err := io.Copy(&b, io.LimitReader(in, maxInput+1))
+	n, err := io.Copy(&b, io.LimitReader(in, most+1))
 	if err != nil {
 		return "", fileError("read", err)
 	}
-	if n > maxInput {
-		return "", sandrone.Errorf(sandrone.ParseFailed, "the input exceeds %d bytes", maxInput)
+	if n > most {
+		return "", sandrone.Errorf(sandrone.ParseFailed, "the input exceeds %d bytes", most)
 	}
 	return b.String(), nil
+}
+
+// writePrivate is write for what holds credentials: only the owner may read the
+// file, which is there as a whole or not at all.
+func (p *program) writePrivate(path string, body []byte) (err error) {
+	if isStdout(path) {
+		return p.write(path, body)
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fileError("write", err)
+	}
+	f, err := os.CreateTemp(dir, ".sandrone-*") // of mode 0600
+	if err != nil {
+		return fileError("write", err)
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(body)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fileError("write", err)
+	}
+	return fileError("write", os.Rename(f.Name(), path))
 }
 
 // write puts body into the file, whose directories are made where they are

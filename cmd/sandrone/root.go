@@ -6,15 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sandrone-gateway/sandrone"
-	"github.com/sandrone-gateway/sandrone/convert/formats"
 	"github.com/sandrone-gateway/sandrone/engine"
 )
 
 func (p *program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "sandrone",
-		Short:         "Turn proxy subscriptions into configuration for any client",
+		Short:         "Turn proxy subscriptions into what another client reads",
 		Args:          noWord,
 		RunE:          showHelp,
 		Version:       versionText(),
@@ -30,10 +28,15 @@ func (p *program) root() *cobra.Command {
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
 		p.convertCommand(),
+		p.diagnoseCommand(),
+		p.renderCommand(),
 		p.inspectCommand(),
 		p.capabilityCommand(),
 		p.doctorCommand(),
 		p.serveCommand(),
+		p.backupCommand(),
+		p.restoreCommand(),
+		p.tokenCommand(),
 		p.versionCommand(),
 	)
 	return root
@@ -83,28 +86,17 @@ func allowHostFlag(cmd *cobra.Command) {
 	cmd.Flags().StringArray("allow-host", nil, "host, *.suffix, address or CIDR that may be fetched although it is not public; repeatable (SANDRONE_ALLOW_HOSTS, comma list)")
 }
 
-func (p *program) allowHosts(cmd *cobra.Command) []string {
-	hosts, err := cmd.Flags().GetStringArray("allow-host")
-	if err != nil || cmd.Flag("allow-host").Changed {
-		return hosts
-	}
-	for host := range strings.SplitSeq(p.getenv("SANDRONE_ALLOW_HOSTS"), ",") {
-		if host = strings.TrimSpace(host); host != "" {
-			hosts = append(hosts, host)
+// allowHosts is the flag or its variable as an override of the settings.
+func (p *program) allowHosts(cmd *cobra.Command) []engine.Override {
+	const path = "remote_defaults.allow_hosts"
+	if f := cmd.Flag("allow-host"); f != nil && f.Changed {
+		hosts, err := cmd.Flags().GetStringArray("allow-host")
+		if err == nil {
+			return []engine.Override{{Path: path, Value: strings.Join(hosts, ","), Source: engine.OverrideFlag}}
 		}
 	}
-	return hosts
-}
-
-// engine makes the engine of a command.
-func (p *program) engine(cmd *cobra.Command, settings sandrone.Settings) (*engine.Engine, error) {
-	if cmd.Flag("allow-host") != nil {
-		settings.RemoteDefaults.AllowHosts = append(settings.RemoteDefaults.AllowHosts, p.allowHosts(cmd)...)
+	if hosts := p.getenv("SANDRONE_ALLOW_HOSTS"); hosts != "" {
+		return []engine.Override{{Path: path, Value: hosts, Source: engine.OverrideEnvironment}}
 	}
-	return engine.New(engine.Options{
-		Registry: formats.Registry(),
-		Settings: settings,
-		DataDir:  p.setting(cmd, "data-dir", "SANDRONE_DATA_DIR"),
-		Getenv:   p.getenv,
-	})
+	return nil
 }
