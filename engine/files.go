@@ -45,10 +45,13 @@ func (e *Engine) ReadFile(ctx context.Context, req FileRequest) (*Rendering, err
 		return nil, err
 	}
 	r := e.request(req.Refresh, spec.Meta)
+	title := cmp.Or(spec.DisplayName, spec.Name)
+	oneSource := spec.Config != nil && len(spec.Config.Subscriptions) == 1
 	var kept *keptRendering
 	if req.Draft == nil && mode == FileRender {
 		kept = e.keptRendering(ctx, r.live, store.FileRender, spec, spec.RenderCacheTTLSeconds, spec.Kind, req.Args)
 		if hit := kept.read(ctx, req.Refresh); hit != nil {
+			hit.Title, hit.OneSource = title, oneSource
 			return hit, nil
 		}
 	}
@@ -67,7 +70,7 @@ func (e *Engine) ReadFile(ctx context.Context, req FileRequest) (*Rendering, err
 		return nil, ofFile(err, spec.Name)
 	}
 	facts := p.facts()
-	out := &Rendering{ContentType: p.contentType, Body: []byte(p.file.Content), Stale: facts.stale, Name: p.file.Name, Profile: p.profile}
+	out := &Rendering{ContentType: p.contentType, Body: []byte(p.file.Content), Stale: facts.stale, Title: title, Name: p.file.Name, Profile: p.profile, OneSource: oneSource}
 	out.Report = facts.report(e, "file")
 	kept.write(ctx, out)
 	return out, nil

@@ -28,8 +28,11 @@ type Rendering struct {
 	Cached      bool  // the whole result is a cached one
 	Stale       int64 // age in seconds of the oldest last good copy used, 0 for none
 
+	Title   string         // the display name of what was rendered, or its name
 	Name    string         // of a file: its final name
 	Profile *SourceProfile // what the source says of itself; remote subscriptions only
+
+	OneSource bool // of a file: its nodes are those of one subscription
 }
 
 // SourceProfile is what a remote source says of itself in the headers of its
@@ -56,7 +59,9 @@ func (e *Engine) RenderSubscription(ctx context.Context, req RenderRequest) (*Re
 	}
 	r := e.request(req.Refresh, s.Meta)
 	kept := e.keptRendering(ctx, r.live, store.SubscriptionRender, s, s.RenderCacheTTLSeconds, target.Name, req.Args)
+	title := cmp.Or(s.DisplayName, s.Name)
 	if hit := kept.read(ctx, req.Refresh); hit != nil {
+		hit.Title = title
 		return hit, nil
 	}
 	ctx, release, err := takeSlot(ctx)
@@ -70,7 +75,7 @@ func (e *Engine) RenderSubscription(ctx context.Context, req RenderRequest) (*Re
 	}
 	facts := p.facts()
 	w := &walk{report: facts.report(e, "subscription_render", sandrone.ResourceRef{Kind: sandrone.KindSubscription, Name: s.Name})}
-	out := &Rendering{Stale: facts.stale, Profile: p.profile}
+	out := &Rendering{Title: title, Stale: facts.stale, Profile: p.profile}
 	if out.Body, out.ContentType, err = e.write(target.Name, p.nodes, false, w); err != nil {
 		return nil, ofSubscription(err, s.Name)
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -154,10 +155,6 @@ func (e *Engine) share(ctx context.Context, s *sandrone.Share, req *ShareRequest
 		return nil, sandrone.Errorf(sandrone.InvalidArgument, "the file name is not that of the share")
 	}
 
-	subject, err := e.shareSubject(ctx, s)
-	if err != nil {
-		return nil, err
-	}
 	text, _, err := e.sharing.do(ctx, work.key(e.changes.Load()), func(ctx context.Context) (*Rendering, error) {
 		return e.render(withSlot(ctx, req.Slot), work)
 	})
@@ -181,7 +178,7 @@ func (e *Engine) share(ctx context.Context, s *sandrone.Share, req *ShareRequest
 		shared.Body, err = encrypt(text.Body, s.AgeRecipient)
 		return shared, err
 	}
-	shared.Header = clientHeader(s, subject, text.Profile)
+	shared.Header = clientHeader(s, text)
 	sum := sha256.Sum256(text.Body)
 	shared.ETag = `"` + hex.EncodeToString(sum[:16]) + `"`
 	if slices.Contains(req.IfNoneMatch, "*") || slices.Contains(req.IfNoneMatch, shared.ETag) {
@@ -231,54 +228,20 @@ func takeSlot(ctx context.Context) (within context.Context, release func(), err 
 	return withSlot(ctx, nil), release, err
 }
 
-// subject is whom the headers for clients speak of.
-type subject struct {
-	title string // a display name, or a name
-	one   bool   // it is one subscription
-}
-
-func (e *Engine) shareSubject(ctx context.Context, s *sandrone.Share) (subject, error) {
-	of := subject{title: s.TargetName, one: true}
-	err := e.view(ctx, func(tx *store.Tx) error {
-		display := ""
-		if s.TargetKind == sandrone.KindFile {
-			record, err := tx.Files().Get(s.TargetName)
-			if err != nil {
-				return err
-			}
-			config := record.Definition.Config
-			of.one = config != nil && len(config.Subscriptions) == 1
-			display = record.Definition.DisplayName
-		} else {
-			record, err := tx.Subscriptions().Get(s.TargetName)
-			if err != nil {
-				return err
-			}
-			display = record.Definition.DisplayName
-		}
-		if display != "" {
-			of.title = display
-		}
-		if s.Name != "" {
-			of.title = s.Name
-		}
-		return nil
-	})
-	return of, err
-}
-
 const defaultUpdateHours = 24
 
 // clientHeader is what proxy clients read of a subscription: its title, how
-// often to come back, and what its source says of the plan.
-func clientHeader(s *sandrone.Share, of subject, profile *SourceProfile) map[string]string {
-	if !of.one {
+// often to come back, and what its source says of the plan. A file has none,
+// unless it is made from one subscription.
+func clientHeader(s *sandrone.Share, text *Rendering) map[string]string {
+	if s.TargetKind == sandrone.KindFile && !text.OneSource {
 		return nil
 	}
 	header := map[string]string{
-		"profile-title":           titleHeader(of.title),
+		"profile-title":           titleHeader(cmp.Or(s.Name, text.Title)),
 		"profile-update-interval": strconv.Itoa(defaultUpdateHours),
 	}
+	profile := text.Profile
 	if profile == nil {
 		return header
 	}
