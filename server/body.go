@@ -110,6 +110,20 @@ func tooLarge() error {
 	return sandrone.Errorf(sandrone.RequestTooLarge, "the request body exceeds %d bytes", maxBody)
 }
 
+// maxLinger is how much of a body is read after it was refused.
+const maxLinger = 64 << 20 // bytes
+
+// linger sends the answer to a body that was too large and reads on in that
+// body, within the time that bodies have: most clients look for an answer only
+// when they have sent everything, and a connection closed before takes the
+// answer with it. A client that waits to be asked for the body is not asked.
+func linger(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Expect") != "" || http.NewResponseController(w).Flush() != nil {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, r.Body, maxLinger)
+}
+
 func bodyError(err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooLarge()

@@ -38,6 +38,9 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		took := time.Since(start)
 		s.logAccess(w, r, took)
 		s.metrics.answered(w.route, r.Method, w.status, took)
+		if w.status == http.StatusRequestEntityTooLarge {
+			linger(rw, r)
+		}
 		if v != nil {
 			panic(http.ErrAbortHandler) // the answer is cut: the client has to see it
 		}

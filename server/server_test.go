@@ -224,6 +224,9 @@ func runRows(t *testing.T, address string, rows []row) {
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
 			a := r.call.do(t, address)
+			if err := readDocument(t).check(r.call, a); err != nil {
+				t.Errorf("the OpenAPI document says otherwise: %v", err)
+			}
 			if a.status != r.status {
 				t.Errorf("status: got %d, want %d; body %s", a.status, r.status, a.body)
 			}
@@ -506,14 +509,7 @@ func TestPublicConvertSwitchedOffIsNoRoute(t *testing.T) {
 
 func TestBodyTooLarge(t *testing.T) {
 	address := setup{token: token}.start(t)
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	// Only the length is sent: the answer must not wait for the body.
-	fmt.Fprintf(conn, "POST /v1/convert HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", token, 16<<20+1)
-	a := call{method: "POST"}.read(t, conn)
+	a := announced(t, address, "POST", "/v1/convert", 16<<20+1)
 	if e := a.errorObject(t); a.status != 413 || e.Code != sandrone.RequestTooLarge {
 		t.Errorf("announced: got %d %s", a.status, e.Code)
 	}
@@ -532,6 +528,51 @@ func TestBodyTooLarge(t *testing.T) {
 	if e := a.errorObject(t); a.status != 413 || e.Code != sandrone.RequestTooLarge {
 		t.Errorf("chunked: got %d %s", a.status, e.Code)
 	}
+}
+
+// TestBodyTooLargeIsAnsweredToAClientThatSendsAllOfIt has a client look for the
+// answer when it has written everything, as most do.
+func TestBodyTooLargeIsAnsweredToAClientThatSendsAllOfIt(t *testing.T) {
+	address := setup{token: token}.start(t)
+	const size = 20 << 20
+	for name, length := range map[string]string{
+		"announced": fmt.Sprintf("Content-Length: %d", size),
+		"chunked":   "Transfer-Encoding: chunked",
+	} {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "POST /v1/convert HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n%s\r\n\r\n", token, length)
+		if name == "chunked" {
+			fmt.Fprintf(conn, "%x\r\n", size)
+		}
+		if _, err := io.CopyN(conn, zeroes{}, size); err != nil {
+			t.Errorf("%s: cut off: %v", name, err)
+			continue
+		}
+		if name == "chunked" {
+			fmt.Fprint(conn, "\r\n0\r\n\r\n")
+		}
+		a := call{method: "POST"}.read(t, conn)
+		if e := a.errorObject(t); a.status != 413 || e.Code != sandrone.RequestTooLarge {
+			t.Errorf("%s: got %d %s", name, a.status, e.Code)
+		}
+	}
+}
+
+// announced sends a request of which only the length of the body is sent: the
+// answer must not wait for the rest.
+func announced(t *testing.T, address, method, path string, length int) answer {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", method, path, token, length)
+	return call{method: method}.read(t, conn)
 }
 
 type zeroes struct{}
