@@ -109,6 +109,10 @@ func newOpenAPI() *openAPI {
 	d.schemas["Share"].Required = []string{"id"}
 	d.schemas["Failure"].Properties["steps"] = &jsonschema.Schema{Type: "array", Items: componentRef("StepTrace")}
 	d.schemas["Node"].Required = nil
+	body := d.schema(reflect.TypeFor[shareBody]())
+	body.Required = []string{"target_kind", "target_name"}
+	d.forms[reflect.TypeFor[shareBody]()] = body
+	d.schemas["Subscription"].Properties["inputs"].Items.Required = []string{"type"}
 	for _, name := range []string{"Subscription", "FileSpec"} {
 		for _, at := range []string{"created_at", "updated_at"} {
 			d.schemas[name].Properties[at].ReadOnly = true

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -210,7 +211,8 @@ func (s *Server) operationRoutes() []route {
 func (s *Server) ownerRoutes() []route {
 	return []route{
 		{"GET", "/v1/settings", read, s.getSettings, operation{about: "Read the settings", answer: engine.SettingsAnswer{}, tagged: true}},
-		{"PUT", "/v1/settings", owner, s.putSettings, operation{about: "Replace the settings; what a group leaves out takes its default", body: sandrone.Settings{}, answer: engine.SettingsAnswer{}, tagged: true, errors: writing}},
+		{"PUT", "/v1/settings", owner, s.putSettings, operation{about: "Replace the settings; what a group leaves out takes its default", body: sandrone.Settings{}, answer: engine.SettingsAnswer{}, tagged: true, errors: writing,
+			example: settingsExample()}},
 		{"PATCH", "/v1/settings", owner, s.patchSettings, operation{about: "Change settings by a JSON merge patch; null is back to the default", body: object{}, answer: engine.SettingsAnswer{}, tagged: true, errors: writing,
 			example: `{"remote_defaults":{"allow_hosts":["nas.lan"]}}`}},
 		{"GET", "/v1/settings/scheduled-refresh-status", read, s.getScheduleStatus, operation{about: "Tell the state of the scheduled refresh", answer: engine.ScheduleStatus{}}},
@@ -224,6 +226,15 @@ func (s *Server) ownerRoutes() []route {
 		}},
 		{"DELETE", "/v1/tokens/{id}", owner, s.deleteToken, operation{about: "Revoke a named token", answer: done{}, errors: []sandrone.Code{sandrone.NotFound}, example: `{"ok":true}`}},
 	}
+}
+
+// settingsExample is the settings as they are without a change.
+func settingsExample() string {
+	text, err := json.Marshal(sandrone.DefaultSettings())
+	if err != nil {
+		panic(err) // strings, numbers and booleans always encode
+	}
+	return string(text)
 }
 
 // object is a JSON object of any shape.
