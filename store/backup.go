@@ -169,7 +169,6 @@ func (s *Store) ReadArchive(r io.Reader) (*Archive, error) {
 
 func (a *Archive) read(z *zip.Reader) error {
 	members := make(map[string]*zip.File, len(z.File))
-	declared := uint64(0)
 	for _, f := range z.File {
 		if f.Mode()&^0o777 != 0 || strings.HasSuffix(f.Name, "/") {
 			return badArchive("the backup has a member that is not a plain file")
@@ -181,7 +180,6 @@ func (a *Archive) read(z *zip.Reader) error {
 			return badArchive("the backup has two members of one name")
 		}
 		members[f.Name] = f
-		declared += min(f.UncompressedSize64, maxDecoded+1)
 	}
 	manifest := members[manifestName]
 	if manifest == nil {
@@ -190,9 +188,6 @@ func (a *Archive) read(z *zip.Reader) error {
 	delete(members, manifestName)
 	if len(members) > maxEntries {
 		return tooLarge("the backup has more than %d entries", maxEntries)
-	}
-	if declared > maxDecoded {
-		return tooLarge("the backup exceeds %d bytes unpacked", maxDecoded)
 	}
 	left := int64(maxDecoded)
 	text, err := readMember(manifest, min(left, maxManifest))

@@ -1234,7 +1234,7 @@ func cacheLife(t *testing.T, f *fixture) {
 	if e, ok := f.Cache().Get(t.Context(), store.RemoteFetch, store.KeyOf("a")); !ok || e.Fresh(f.clock()) {
 		t.Errorf("got %+v, %v, want a copy that is not fresh", e, ok)
 	}
-	f.advance(time.Hour)
+	f.advance(time.Hour - time.Minute)
 	if f.cached(store.RemoteFetch, "a") {
 		t.Error("an entry outlived its time")
 	}
