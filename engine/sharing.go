@@ -181,7 +181,10 @@ func (e *Engine) share(ctx context.Context, s *sandrone.Share, req *ShareRequest
 	shared.Header = clientHeader(s, text)
 	sum := sha256.Sum256(text.Body)
 	shared.ETag = `"` + hex.EncodeToString(sum[:16]) + `"`
-	if slices.Contains(req.IfNoneMatch, "*") || slices.Contains(req.IfNoneMatch, shared.ETag) {
+	if slices.ContainsFunc(req.IfNoneMatch, func(tag string) bool {
+		// A proxy that compresses makes a tag weak; for a read it is as good.
+		return tag == "*" || strings.TrimPrefix(tag, "W/") == shared.ETag
+	}) {
 		shared.Body, shared.NotModified = nil, true
 	}
 	return shared, nil

@@ -225,13 +225,16 @@ func TestSharedReadAnswersWithItsTagAndType(t *testing.T) {
 	if err != nil || !second.NotModified || second.Body != nil || second.ETag != first.ETag || second.Header["profile-title"] != "air" {
 		t.Errorf("got %+v, %v, want the same headers without a body", second, err)
 	}
+	if weak, err := e.SharedRead(t.Context(), engine.ShareRequest{ID: share.ID, IfNoneMatch: []string{"W/" + first.ETag}}); err != nil || !weak.NotModified {
+		t.Errorf("got %+v, %v for a tag that a proxy made weak", weak, err)
+	}
 	other, err := e.SharedRead(t.Context(), engine.ShareRequest{ID: share.ID, Format: "MIHOMO-proxies@1.18", IfNoneMatch: []string{first.ETag}})
 	if err != nil || other.NotModified || other.ContentType != "application/yaml" || other.Filename != "air.yaml" {
 		t.Errorf("got %+v, %v in another format", other, err)
 	}
 	view, err := e.Share(t.Context(), share.ID)
-	if err != nil || view.AccessCount != 3 || view.LastUserAgent != "" || view.LastAccessAt.IsZero() {
-		t.Errorf("got %+v, %v after three reads", view.ShareUse, err)
+	if err != nil || view.AccessCount != 4 || view.LastUserAgent != "" || view.LastAccessAt.IsZero() {
+		t.Errorf("got %+v, %v after four reads", view.ShareUse, err)
 	}
 
 	page := putShare(t, e, sandrone.Share{TargetKind: "file", TargetName: "page.html", ContentType: "text/HTML; charset=utf-8"})
