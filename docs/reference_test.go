@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"encoding/json"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -195,7 +196,8 @@ func TestTheFlagsAreThoseOfTheProgram(t *testing.T) {
 	_, sections, _ := strings.Cut(text, "\n## Common rules\n")
 	common, _, _ := strings.Cut(sections, "\n## ")
 	known := []string{"--help", "--json"}
-	for _, args := range [][]string{{"convert"}, {"capability", "formats"}, {"capability", "format"}, {"inspect"}, {"doctor"}, {"serve"}, {"version"}} {
+	for _, args := range [][]string{{"convert"}, {"diagnose", "input"}, {"diagnose", "url"}, {"diagnose", "subscription"}, {"diagnose", "file"},
+		{"render", "subscription"}, {"render", "file"}, {"backup"}, {"restore"}, {"token", "create"}, {"token", "list"}, {"token", "revoke"}, {"capability", "formats"}, {"capability", "format"}, {"inspect"}, {"doctor"}, {"serve"}, {"version"}} {
 		help, err := exec.Command(path, append(args, "--help")...).Output()
 		if err != nil {
 			t.Fatal(err)
@@ -251,39 +253,48 @@ func TestTheVariablesAreThoseOfTheProgram(t *testing.T) {
 	}
 }
 
-// The server says which methods a path has when it is asked for another.
+// The server describes the routes that it answers, but for the page.
 func TestTheRoutesAreThoseOfTheServer(t *testing.T) {
 	e, err := engine.New(engine.Options{Registry: formats.Registry(), Settings: sandrone.DefaultSettings()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	const token = "correct-horse"
-	s, err := server.New(server.Options{Engine: e, Catalog: catalog.New(formats.Registry(), nil), Token: token, UI: web.Handler()})
+	s, err := server.New(server.Options{Engine: e, Catalog: catalog.New(formats.Registry(), nil), UI: web.Handler()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := func(method, path, token string) *httptest.ResponseRecorder {
-		r := httptest.NewRequest(method, path, nil)
-		r.Host = documented
-		if token != "" {
-			r.Header.Set("Authorization", "Bearer "+token)
-		}
-		w := httptest.NewRecorder()
-		s.ServeHTTP(w, r)
-		return w
+	r := httptest.NewRequest("GET", "/v1/openapi.json", nil)
+	r.Host = documented
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	var described struct {
+		Paths map[string]map[string]json.RawMessage
 	}
+	if err := json.Unmarshal(w.Body.Bytes(), &described); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"GET /": "public"}
+	for path, methods := range described.Paths {
+		for method, text := range methods {
+			var operation struct {
+				Scope string `json:"x-sandrone-scope"`
+			}
+			if json.Unmarshal(text, &operation) == nil && operation.Scope != "" {
+				want[strings.ToUpper(method)+" "+path] = operation.Scope
+			}
+		}
+	}
+	listed := make(map[string]string)
 	for _, row := range tableBelow(t, "docs/reference/http.md", "## Routes") {
-		method, path := row[0], strings.NewReplacer("{direction}", "parse", "{format}", "mihomo").Replace(codes(row[1])[0])
-		allow := method
-		if method == "GET" {
-			allow = "GET, HEAD"
+		listed[row[0]+" "+codes(row[1])[0]] = row[2]
+	}
+	for route, scope := range want {
+		if listed[route] != scope {
+			t.Errorf("%s: scope %q, want %q", route, listed[route], scope)
 		}
-		if got := ask("OPTIONS", path, token).Header().Get("Allow"); got != allow {
-			t.Errorf("%s allows %q, want %q", path, got, allow)
-		}
-		protected := ask(method, path, "").Code == 401
-		if want := row[2] == "yes"; protected != want {
-			t.Errorf("%s needs a token: %v, want %v", path, protected, want)
-		}
+		delete(listed, route)
+	}
+	for route := range listed {
+		t.Errorf("%s is no route", route)
 	}
 }

@@ -119,8 +119,8 @@ func (p *program) renderSubscriptionCommand() *cobra.Command {
 
 func (p *program) renderFileCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "file <name-or-spec.json>",
-		Short: "Write a stored file, or one that a local definition describes",
+		Use:   "file <name>",
+		Short: "Write a stored file",
 		Args:  cobra.ExactArgs(1),
 	}
 	f := addRenderFlags(cmd)
@@ -143,8 +143,8 @@ func (p *program) renderFileCommand() *cobra.Command {
 	return cmd
 }
 
-// renderFile renders the stored file of a name, else the definition in the
-// local file of that name.
+// renderFile renders the stored file of a name. A definition in a local file
+// of that name is checked for its form only.
 func (p *program) renderFile(cmd *cobra.Command, d *door, name string, args map[string]string, refresh bool) (*rendering, error) {
 	var result rendering
 	if sandrone.CheckName("name", name) == nil {
@@ -160,17 +160,10 @@ func (p *program) renderFile(cmd *cobra.Command, d *door, name string, args map[
 			return &result, err
 		}
 	}
-	spec, err := p.readDefinition(name)
-	if err != nil {
+	if _, err := p.readDefinition(name); err != nil {
 		return nil, err
 	}
-	body := struct {
-		File    json.RawMessage   `json:"file"`
-		Args    map[string]string `json:"args"`
-		Refresh bool              `json:"refresh"`
-	}{spec, args, refresh}
-	err = d.call(cmd.Context(), "POST", "/v1/preview/file", body, &result)
-	return &result, err
+	return nil, sandrone.Errorf(sandrone.NotImplemented, "this build renders stored files only, not local definitions")
 }
 
 // isMissing reports whether an error says that this resource is not stored,
