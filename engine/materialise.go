@@ -244,8 +244,11 @@ func (r *request) get(ctx context.Context, parent *frame, kind, name string, how
 			return nil, cycle(kind, name)
 		}
 	}
-	if parent.depth("") >= maxNesting || kind == sandrone.KindFile && parent.depth(kind) >= maxFileNesting {
-		return nil, sandrone.Errorf(sandrone.InvalidArgument, "resources refer to each other more than %d deep", parent.depth(""))
+	if parent.depth("") >= maxNesting {
+		return nil, sandrone.Errorf(sandrone.InvalidArgument, "resources refer to each other more than %d deep", maxNesting)
+	}
+	if kind == sandrone.KindFile && parent.depth(kind) >= maxFileNesting {
+		return nil, sandrone.Errorf(sandrone.ScriptRuntime, "scripts need files more than %d deep", maxFileNesting)
 	}
 	variant, err := json.Marshal(how) // maps in order of their keys
 	if err != nil {

@@ -31,6 +31,11 @@ type bench struct {
 // in this process.
 func newWorkbench(t testing.TB, f engine.Fetcher) *bench {
 	t.Helper()
+	return newWorkbenchWith(t, f, nil)
+}
+
+func newWorkbenchWith(t testing.TB, f engine.Fetcher, prober processors.Prober) *bench {
+	t.Helper()
 	b := &bench{now: time.Unix(1_800_000_000, 0)}
 	clock := func() time.Time { return b.now }
 	s := store.New(store.Memory(), store.Options{Now: clock, CheckSettings: engine.CheckSettings})
@@ -47,6 +52,7 @@ func newWorkbench(t testing.TB, f engine.Fetcher) *bench {
 		Steps:    processors.New(processors.Options{Scripts: engine.ScriptType()}),
 		Scripts:  runner,
 		Fetcher:  f,
+		Prober:   prober,
 		Now:      clock,
 		Getenv:   func(string) string { return "" },
 	})

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -219,7 +220,7 @@ func TestScriptsThroughFilesAreNestedToALimit(t *testing.T) {
 		b.putFile(t, `{"name":"f`+string(rune('a'+i))+`","kind":"static","source":{"type":"inline","content":""},"processors":[{"type":"script","stage":"file","params":{"timeout_ms":60000,"source":{"type":"inline","content":`+next+`}}}]}`)
 	}
 	b.putFile(t, `{"name":"fu","kind":"static","source":{"type":"inline","content":"end"}}`)
-	if _, err := b.ReadFile(t.Context(), engine.FileRequest{Name: "fa"}); failure(t, err).Code != sandrone.InvalidArgument {
+	if _, err := b.ReadFile(t.Context(), engine.FileRequest{Name: "fa"}); failure(t, err).Code != sandrone.ScriptRuntime {
 		t.Errorf("got %v", err)
 	}
 	if r := b.read(t, engine.FileRequest{Name: "fh"}); string(r.Body) != "end" {
@@ -253,5 +254,64 @@ func TestConversionRunsItsSteps(t *testing.T) {
 		if e := failure(t, err); e.Code != want || !strings.HasPrefix(e.Field, "render_processors[") {
 			t.Errorf("%s: got %+v", list, e)
 		}
+	}
+}
+
+// lines answers probes: nodes whose name begins with "dead" are.
+type lines struct{ asked int }
+
+func (l *lines) Probe(_ context.Context, nodes []sandrone.Node, o sandrone.ProbeOptions) (sandrone.ProbeAnswer, error) {
+	l.asked++
+	a := sandrone.ProbeAnswer{Report: sandrone.Report{Kind: "probe", Probe: &sandrone.ProbeReport{Method: o.Method}}}
+	for i := range nodes {
+		r := sandrone.ProbeResult{NodeName: nodes[i].Name, Alive: !strings.HasPrefix(nodes[i].Name, "dead"), DurationMS: 5}
+		a.Results = append(a.Results, r)
+		if o.Progress != nil {
+			o.Progress(i, &r)
+		}
+	}
+	return a, nil
+}
+
+func TestProbeOfASubscriptionTellsEachNodeByItsIdentity(t *testing.T) {
+	prober := &lines{}
+	b := newWorkbenchWith(t, nil, prober)
+	b.put(t, `{"name":"air","type":"local","content":`+jsonText(t, server("one", "h1")+"\n"+server("dead", "h2"))+`,
+		"processors":[{"type":"rename","params":{"mode":"suffix","value":"!"}}]}`)
+	identity := b.preview(t, "air").Nodes[1].Identity
+	for _, c := range []struct {
+		only []string
+		want string
+	}{
+		{nil, "1/2 0 one! true, 2/2 1 dead! false"},
+		{[]string{identity}, "1/1 0 dead! false"},
+		{[]string{"sha256:other"}, ""},
+	} {
+		var got []string
+		answer, err := b.ProbeSubscription(t.Context(), engine.ProbeRequest{Name: "air", Identities: c.only,
+			Progress: func(done, total, index int, id string, r *sandrone.ProbeResult) {
+				if !strings.HasPrefix(id, "sha256:") {
+					t.Errorf("got identity %q", id)
+				}
+				got = append(got, fmt.Sprintf("%d/%d %d %s %v", done, total, index, r.NodeName, r.Alive))
+			}})
+		if err != nil || len(answer.Results) != len(got) || strings.Join(got, ", ") != c.want {
+			t.Errorf("%q: got %q, %v", c.only, got, err)
+		}
+	}
+	if _, err := b.ProbeSubscription(t.Context(), engine.ProbeRequest{Name: "nobody"}); failure(t, err).Code != sandrone.NotFound {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestStepsAndScriptsProbe(t *testing.T) {
+	prober := &lines{}
+	b := newWorkbenchWith(t, nil, prober)
+	b.put(t, `{"name":"air","type":"local","content":`+jsonText(t, server("one", "h1")+"\n"+server("dead", "h2")+"\n"+server("two", "h3"))+`,
+		"processors":[{"type":"script","stage":"nodes","params":{"source":{"type":"inline","content":
+			"function main(i, api) { const r = api.probe(i.nodes.slice(1)).results; i.nodes[0].name += r.map(x => x.alive).join(); return i }"}}},
+			{"type":"probe","params":{"fail_mode":"drop"}}]}`)
+	if got := nodeNames(b.preview(t, "air").Nodes); got != "onefalse,true two" || prober.asked != 2 {
+		t.Errorf("got %q with %d probes", got, prober.asked)
 	}
 }
