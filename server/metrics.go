@@ -194,17 +194,22 @@ func routeLabel(route string) string {
 	return route
 }
 
-// resources counts the stored definitions whenever the metrics are asked for.
+// resources counts what the store holds whenever the metrics are asked for.
 type resources struct {
 	engine *engine.Engine
 	desc   *prometheus.Desc
+	caches *prometheus.Desc
 }
 
 func newResources(e *engine.Engine) resources {
-	return resources{e, prometheus.NewDesc("sandrone_resources", "Stored definitions.", []string{"kind"}, nil)}
+	return resources{e, prometheus.NewDesc("sandrone_resources", "Stored definitions.", []string{"kind"}, nil),
+		prometheus.NewDesc("sandrone_cache_bytes", "What the caches hold.", []string{"layer"}, nil)}
 }
 
-func (c resources) Describe(ch chan<- *prometheus.Desc) { ch <- c.desc }
+func (c resources) Describe(ch chan<- *prometheus.Desc) {
+	ch <- c.desc
+	ch <- c.caches
+}
 
 func (c resources) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -219,6 +224,13 @@ func (c resources) Collect(ch chan<- prometheus.Metric) {
 		sandrone.KindShare:        counts.Shares,
 	} {
 		ch <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(n), kind)
+	}
+	sizes, err := c.engine.CacheBytes(ctx)
+	if err != nil {
+		return
+	}
+	for layer, bytes := range sizes {
+		ch <- prometheus.MustNewConstMetric(c.caches, prometheus.GaugeValue, float64(bytes), string(layer))
 	}
 }
 

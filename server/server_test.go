@@ -51,6 +51,7 @@ type setup struct {
 	now      func() time.Time
 	log      io.Writer
 	metrics  *server.Metrics
+	logs     *server.Logs // nil means those of log
 	prober   processors.Prober
 	store    *store.Store // nil means an empty one
 }
@@ -80,7 +81,10 @@ func (o setup) server(t testing.TB) *server.Server {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	logs := server.NewLogs(slog.NewTextHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	logs := o.logs
+	if logs == nil {
+		logs = server.NewLogs(slog.NewTextHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
 	scripts := script.InProcess(script.Options{})
 	t.Cleanup(func() { scripts.Close() })
 	steps := processors.New(processors.Options{Scripts: engine.ScriptType()})
