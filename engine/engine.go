@@ -117,6 +117,9 @@ func New(o Options) (*Engine, error) {
 	if e.getenv == nil {
 		e.getenv = os.Getenv
 	}
+	if e.store != nil {
+		e.store.Cache().OnEvict(func(layer store.Layer, entries int) { e.metrics.CacheEvicted(string(layer), entries) })
+	}
 	if err := e.start(o.Settings, o.Overrides); err != nil {
 		return nil, err
 	}

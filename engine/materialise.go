@@ -326,9 +326,9 @@ func (r *request) run(ctx context.Context, n *need, key needKey, f *frame, make 
 	finished = true
 }
 
-func isContext(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-}
+// isContext reports whether err is the end of a context and nothing else. A
+// coded error may have one as its cause: a source that took too long.
+func isContext(err error) bool { return err == context.Canceled || err == context.DeadlineExceeded }
 
 // subscription loads a stored definition.
 func (e *Engine) subscription(ctx context.Context, name string) (*sandrone.Subscription, error) {
@@ -419,9 +419,10 @@ func (r *request) materialise(ctx context.Context, f *frame, s *sandrone.Subscri
 		if s.Remote == nil {
 			return nil, sandrone.Errorf(sandrone.InvalidArgument, "remote url is required").At("remote.url")
 		}
+		epoch := r.e.usageEpoch(ctx, r.live, s.Name)
 		var in *reading
 		if in, err = r.remote(ctx, *s.Remote, s.Format, p); err == nil {
-			r.noteUsage(ctx, s.Name, in)
+			r.noteUsage(ctx, s, epoch, in)
 		}
 	case sandrone.SubscriptionLocal:
 		err = r.local(s.Format, s.Content, p)
@@ -506,15 +507,13 @@ func (r *request) read(in *reading, p *product, address string) {
 
 // noteUsage keeps what the answer for nodes says of the plan, so that asking
 // for it needs no second request. All who shared the answer keep it once.
-func (r *request) noteUsage(ctx context.Context, name string, in *reading) {
-	if in.from == nil || !in.from.asked || name == "" || usageTTL(r.live) <= 0 {
+func (r *request) noteUsage(ctx context.Context, s *sandrone.Subscription, epoch uint64, in *reading) {
+	if in.from == nil || !in.from.asked {
 		return
 	}
-	if _, done := in.fed.LoadOrStore(name, true); done {
-		return
+	if _, done := in.fed.LoadOrStore(s.Name, true); !done {
+		r.e.holdUsage(ctx, r.live, s.Name, epoch, usageOf(in.from, s.Name, s.Remote.URL))
 	}
-	_, epoch, _ := r.e.heldUsage(ctx, r.live, name)
-	r.e.holdUsage(ctx, r.live, name, epoch, usageOf(in.from, name, in.from.Ref.URL))
 }
 
 // local reads nodes of a text that is part of a definition.

@@ -43,7 +43,7 @@ type remoteText struct {
 	body   []byte
 	cached bool            // no answer, or one that confirmed the held copy
 	asked  bool            // the source answered just now
-	age    int64           // seconds since AnsweredAt of a last good copy
+	age    int64           // seconds since AnsweredAt of a last good copy, at least 1
 	cause  *sandrone.Error // why the last good copy is used; nil if it is none
 }
 
@@ -148,7 +148,7 @@ func (e *Engine) text(ctx context.Context, lv *live, w wanted) (*remoteText, err
 		return nil, err
 	}
 	copied := *held
-	copied.cause, copied.age = sandrone.AsError(err), max(0, int64(now.Sub(held.AnsweredAt)/time.Second))
+	copied.cause, copied.age = sandrone.AsError(err), max(1, int64(now.Sub(held.AnsweredAt)/time.Second))
 	if accept(&copied) != nil {
 		return nil, err
 	}
@@ -185,7 +185,11 @@ func (e *Engine) get(ctx context.Context, lv *live, req fetch.Request) (*fetch.R
 	start := e.now()
 	resp, err := lv.fetcher.Get(ctx, req)
 	took := e.now().Sub(start)
+	said := []any{"operation", "fetch", "source", fetch.Display(req.URL), "duration_ms", took.Milliseconds()}
 	if err != nil {
+		if ctx.Err() == nil {
+			e.log.Warn("source failed", append(said, "error", sandrone.AsError(err).Error())...)
+		}
 		result := "failed"
 		switch sandrone.AsError(err).Code {
 		case sandrone.FetchForbidden:
@@ -196,6 +200,7 @@ func (e *Engine) get(ctx context.Context, lv *live, req fetch.Request) (*fetch.R
 		e.metrics.Fetch(result, took, 0)
 		return nil, err
 	}
+	e.log.Debug("source answered", append(said, "status", resp.Status, "bytes", len(resp.Body))...)
 	if resp.NotModified {
 		e.metrics.Fetch("not_modified", took, 0)
 	} else {
@@ -255,6 +260,14 @@ func (e *Engine) holdText(ctx context.Context, key store.Key, epoch uint64, t *r
 	if err != nil {
 		e.cacheFailed(err)
 	}
+}
+
+// CacheBytes tells how much each layer of the caches holds.
+func (e *Engine) CacheBytes(ctx context.Context) (map[store.Layer]int64, error) {
+	if e.store == nil {
+		return nil, nil
+	}
+	return e.store.Cache().Sizes(ctx)
 }
 
 // cacheFailed logs what must not fail an operation.

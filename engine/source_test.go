@@ -239,6 +239,16 @@ func TestSourceIsLeftAloneWhenNobodyWaits(t *testing.T) {
 	<-left
 }
 
+func TestSourceThatTakesTooLongIsAnErrorAndNoCancelledRequest(t *testing.T) {
+	web := &answers{}
+	web.set(air, answer{err: sandrone.Errorf(sandrone.FetchTimeout, "too slow").Because(context.DeadlineExceeded)})
+	b := newWorkbench(t, web)
+	b.put(t, remoteAir("air"), `{"name":"all","type":"collection","inputs":[{"name":"air","type":"subscription","required":true}]}`)
+	if _, err := b.RenderSubscription(t.Context(), engine.RenderRequest{Name: "all"}); failure(t, err).Code != sandrone.FetchTimeout {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestPanicOfASourceReachesTheCaller(t *testing.T) {
 	b := newWorkbench(t, fetchFunc(func(context.Context, fetch.Request) (*fetch.Response, error) { panic("broken fetcher") }))
 	b.put(t, remoteAir("air"), `{"name":"all","type":"collection","inputs":[{"name":"air","type":"subscription"}]}`)

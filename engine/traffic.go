@@ -107,6 +107,15 @@ func (e *Engine) heldUsage(ctx context.Context, lv *live, name string) (usage, u
 	return u, entry.Epoch, ok
 }
 
+// usageEpoch is the epoch alone, for who is about to ask the source anyway.
+func (e *Engine) usageEpoch(ctx context.Context, lv *live, name string) uint64 {
+	if e.store == nil || usageTTL(lv) <= 0 {
+		return 0
+	}
+	entry, _ := e.store.Cache().Get(ctx, store.SubscriptionTraffic, store.KeyOf(name))
+	return entry.Epoch
+}
+
 func (e *Engine) holdUsage(ctx context.Context, lv *live, name string, epoch uint64, u usage) {
 	ttl := usageTTL(lv)
 	if e.store == nil || ttl <= 0 {

@@ -91,6 +91,8 @@ type Cache struct {
 	limit atomic.Int64
 	made  atomic.Bool // the store exists
 
+	evicted func(layer Layer, entries int) // nil: nobody is told
+
 	mu   sync.Mutex
 	uses map[string]int64 // index key -> Unix milliseconds of the last Get, not yet written
 }
@@ -104,6 +106,31 @@ func newCache(s *Store) *Cache {
 // SetLimit bounds all layers together, in bytes. A smaller bound takes effect
 // with the next Put or Sweep.
 func (c *Cache) SetLimit(bytes int64) { c.limit.Store(bytes) }
+
+// OnEvict sets who is told of entries that are removed to make room. It must be
+// set before the cache is used, and must not use the store.
+func (c *Cache) OnEvict(told func(layer Layer, entries int)) { c.evicted = told }
+
+// Sizes returns what each layer holds, in bytes.
+func (c *Cache) Sizes(ctx context.Context) (map[Layer]int64, error) {
+	sizes := make(map[Layer]int64, len(Layers))
+	err := c.store.View(ctx, func(tx *Tx) error {
+		for _, layer := range Layers {
+			sizes[layer] = 0
+			err := tx.kv.Scan(SpaceCacheIndex, string(layer)+"/", func(_ string, meta []byte) error {
+				if m, ok := decodeEntryMeta(meta); ok {
+					sizes[layer] += m.size
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return sizes, err
+}
 
 // Get returns an entry that is kept, fresh or not. Whatever prevents that is a
 // miss.
@@ -311,12 +338,20 @@ func (c *Cache) sweep(tx *Tx, limit int64) error {
 		slices.SortFunc(kept, func(a, b indexed) int { return cmp.Or(cmp.Compare(a.used, b.used), strings.Compare(a.id, b.id)) })
 		// A little below the bound, so that not every Put that follows has to
 		// look at all entries again.
+		evicted := make(map[Layer]int)
 		for _, m := range kept {
 			if total <= limit-limit/16 {
 				break
 			}
 			total -= m.size
 			gone = append(gone, m.id)
+			layer, _, _ := strings.Cut(m.id, "/")
+			evicted[Layer(layer)]++
+		}
+		for layer, entries := range evicted {
+			if c.evicted != nil {
+				c.evicted(layer, entries)
+			}
 		}
 	}
 	for _, id := range gone {
