@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,12 +37,9 @@ func (z *normaliser) warn(n *sandrone.Node, code, field, message string) {
 	z.warnings = append(z.warnings, sandrone.Warning{Code: code, Message: message, Node: n.Label(), NodeIndex: &index, Field: field})
 }
 
-// toRaw keeps what could not be understood.
+// toRaw keeps what could not be understood. What a parser does not understand
+// it keeps under the key of its own source; this is a value of the model.
 func (z *normaliser) toRaw(n *sandrone.Node, field, text string) {
-	source := n.SourceFormat
-	if source == "" {
-		source = "json-nodes"
-	}
 	v, err := json.Marshal(text)
 	if err != nil {
 		return
@@ -50,7 +48,7 @@ func (z *normaliser) toRaw(n *sandrone.Node, field, text string) {
 	if raw == nil {
 		raw = make(sandrone.Raw)
 	}
-	key := source + "." + field
+	key := "json-nodes." + field
 	raw[key] = v
 	n.Raw = raw
 	z.warn(n, sandrone.WarnUnknownField, key, field+" is not understood and kept in raw only")
@@ -389,6 +387,10 @@ func (z *normaliser) hysteria(n *sandrone.Node) {
 // rate brings one direction to its form. The two forms exclude each other; the
 // number wins, since only older data has both.
 func (z *normaliser) rate(n *sandrone.Node, field string, mbps *int, text *string) {
+	if *mbps < 0 {
+		z.toRaw(n, field+"_mbps", strconv.Itoa(*mbps))
+		*mbps = 0
+	}
 	if *text == "" {
 		return
 	}

@@ -86,7 +86,7 @@ func TestNormalise(t *testing.T) {
 
 		{"hysteria rates", `{"type":"hysteria","name":"x","server":"a","tls":{"enabled":true},"hysteria":{"up":"100","down":"500 Kbps"}}`, `{"hysteria":{"up_mbps":100,"down":"500 Kbps"}}`, nil},
 		{"hysteria rates of both forms", `{"type":"hysteria","name":"x","server":"a","tls":{"enabled":true},"hysteria":{"up":"100 Mbps","up_mbps":50}}`, `{"hysteria":{"up_mbps":50}}`, nil},
-		{"a rate that is none", `{"type":"hysteria","name":"x","server":"a","source_format":"mihomo","tls":{"enabled":true},"hysteria":{"up":"fast","down_mbps":1}}`, `{"hysteria":{"down_mbps":1},"raw":{"mihomo.hysteria.up":"fast"}}`, []string{"parse_unknown_field mihomo.hysteria.up"}},
+		{"a rate that is none", `{"type":"hysteria","name":"x","server":"a","source_format":"mihomo","tls":{"enabled":true},"hysteria":{"up":"fast","down_mbps":1}}`, `{"hysteria":{"down_mbps":1},"raw":{"json-nodes.hysteria.up":"fast"}}`, []string{"parse_unknown_field json-nodes.hysteria.up"}},
 		{"obfs of hysteria 1", `{"type":"hysteria","name":"x","server":"a","tls":{"enabled":true},"hysteria":{"obfs_password":"p"}}`, `{"hysteria":{"obfs":"xplus","obfs_password":"p"}}`, nil},
 		{"obfs of hysteria 2", `{"type":"hysteria2","name":"x","server":"a","tls":{"enabled":true},"hysteria":{"obfs_password":"p"}}`, `{}`, nil},
 		{"port hopping", `{"type":"hysteria2","name":"x","server":"a","tls":{"enabled":true},"hysteria":{"server_ports":["5000:6000","443"],"hop_interval":"1m"}}`, `{"port":5000,"hysteria":{"server_ports":["5000-6000","443"],"hop_interval":"60"}}`, nil},

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -430,13 +431,21 @@ func packetSwitch(key, means string) table.Row {
 	}, nil, f.PacketEncoding.Info)
 }
 
-// encryption leaves the usual none out: the client assumes it.
-var encryption = table.Codec[string]{Read: table.Text.Read, Write: func(o *doc.Items, key, v string) bool {
-	if v != "none" {
-		o.AddStr(key, v)
+// encryption leaves the usual none out: the client assumes it. Of the other
+// values it refuses those that do not begin like the one method that there is;
+// its keys are for the client to judge.
+var encryption = table.Codec[string]{Read: table.Text.Read, Only: "none, mlkem768x25519plus", Write: func(o *doc.Items, key, v string) bool {
+	if v == "none" {
+		return true
 	}
+	if !encryptionMethod.MatchString(v) {
+		return false
+	}
+	o.AddStr(key, v)
 	return true
 }}
+
+var encryptionMethod = regexp.MustCompile(`^mlkem768x25519plus\.(native|xorpub|random)\.(1rtt|0rtt)\.[A-Za-z0-9._-]+$`)
 
 // plugin is the SIP003 plugin under the client's name of it.
 var plugin = table.KeyAs(f.Plugin, table.Codec[string]{
@@ -618,6 +627,15 @@ var certificate = table.Codec[string]{Read: table.Text.Read, Only: "PEM, or a pa
 	return true
 }}
 
+// short64 is text that the client refuses beyond 64 bytes.
+var short64 = table.Codec[string]{Read: table.Text.Read, Only: "at most 64 bytes", Write: func(o *doc.Items, key, v string) bool {
+	if len(v) > 64 {
+		return false
+	}
+	o.AddStr(key, v)
+	return true
+}}
+
 // uotVersion is 1 or 2; the client refuses others.
 var uotVersion = table.Codec[int]{Read: table.Whole.Read, Only: "1, 2", Write: func(o *doc.Items, key string, v int) bool {
 	if v != 1 && v != 2 {
@@ -644,10 +662,11 @@ var echConfig = table.Codec[[]string]{
 		if len(v) != 1 {
 			return false
 		}
-		if _, ok := value.Base64(v[0]); !ok {
+		b, ok := value.Base64(v[0])
+		if !ok {
 			return false
 		}
-		o.AddStr(key, v[0])
+		o.AddStr(key, base64.StdEncoding.EncodeToString(b)) // the only spelling that the client reads
 		return true
 	},
 }
@@ -910,6 +929,15 @@ var everywhere = table.Custom([]string{"allowed-ips"}, nil, func(w *table.Writer
 }).Always()
 
 func singlePeer(n *sandrone.Node) bool { return n.WireGuard != nil && len(n.WireGuard.Peers) == 1 }
+
+// portRange is two ports, the first one not above the second.
+var portRange = table.Codec[string]{Read: table.Text.Read, Only: "A-B", Write: func(o *doc.Items, key, v string) bool {
+	if _, _, ok := value.PortItem(v); !ok || !strings.Contains(v, "-") || strings.Trim(v, "-0123456789") != "" {
+		return false
+	}
+	o.AddStr(key, v)
+	return true
+}}
 
 var upper = table.Codec[string]{
 	Read: func(d doc.Items, i int) (string, bool) {

@@ -427,10 +427,10 @@ var anytls = rows(
 
 var mieru = rows(
 	head("mieru"),
-	key(f.Mieru.PortRange, "port-range"),
-	table.KeyAs(f.Mieru.Transport, upper, "transport"),
-	key(f.Username, "username"),
-	key(f.Password, "password"),
+	table.KeyAs(f.Mieru.PortRange, portRange, "port-range"),
+	table.KeyAs(f.Mieru.Transport, oneOf("", "TCP", "UDP"), "transport"),
+	table.KeyAs(f.Username, short64, "username"),
+	table.KeyAs(f.Password, short64, "password"),
 	table.KeyAs(f.Mieru.Multiplexing, oneOf("MULTIPLEXING_", "OFF", "LOW", "MIDDLE", "HIGH", "DEFAULT"), "multiplexing"),
 	table.KeyAs(f.Mieru.HandshakeMode, oneOf("HANDSHAKE_", "DEFAULT", "STANDARD", "NO_WAIT"), "handshake-mode"),
 	table.KeyAs(f.Mieru.TrafficPattern, trafficPattern, "traffic-pattern"),

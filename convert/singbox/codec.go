@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"math"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -305,6 +306,9 @@ func pluginKnown(name string, options map[string]any) bool {
 		if tls, _ := options["tls"].(bool); mode != "" && mode != "websocket" && (mode != "quic" || !tls) {
 			return false
 		}
+		if path, _ := options["path"].(string); !isPath(path) {
+			return false
+		}
 		known = []string{"mode", "host", "path", "tls", "mux", "headers"}
 	default:
 		return false
@@ -315,6 +319,13 @@ func pluginKnown(name string, options map[string]any) bool {
 		}
 	}
 	return true
+}
+
+// isPath reports whether the client, which parses paths as addresses, takes
+// one.
+func isPath(s string) bool {
+	_, err := url.Parse(s)
+	return err == nil
 }
 
 // network is tcp, udp, or a list of both, which is the same as none. A node

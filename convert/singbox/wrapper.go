@@ -76,8 +76,11 @@ func shadowTLS(t f.ShadowTLSFields) []table.Row {
 		table.Custom([]string{"version"}, take(t.Version, table.Whole),
 			func(w *table.Writer, key string) bool {
 				version := *t.Version.At(w.Node)
-				if version == 0 {
+				switch {
+				case version == 0:
 					version = 2
+				case version < 0 || version > 3:
+					return false // the client has no other
 				}
 				w.Out.AddInt(key, version)
 				return true
@@ -153,6 +156,7 @@ func shadowTLSOptions(options map[string]any) (st sandrone.ShadowTLS, ok bool) {
 			st.Password, ok = v.(string)
 		case "version":
 			st.Version, ok = v.(int)
+			ok = ok && 1 <= st.Version && st.Version <= 3
 		case "alpn":
 			st.ALPN, ok = v.([]string)
 		case "skip-cert-verify":

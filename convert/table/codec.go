@@ -171,6 +171,9 @@ func readBool(d doc.Items, i int) (bool, bool) {
 	return value.Bool(s)
 }
 
+// maxInt is the largest whole number that every JSON reader takes exactly.
+const maxInt = 1 << 53
+
 func readInt(d doc.Items, i int) (int, bool) {
 	s, ok := d.Scalar(i)
 	if !ok {
@@ -182,12 +185,12 @@ func readInt(d doc.Items, i int) (int, bool) {
 	n, err := strconv.Atoi(s)
 	if err != nil { // 1e3 and 30.0 are whole numbers too
 		f, err := strconv.ParseFloat(s, 64)
-		if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+		if err != nil || f != math.Trunc(f) || math.Abs(f) > maxInt {
 			return 0, false
 		}
 		n = int(f)
 	}
-	return n, true
+	return n, -maxInt <= n && n <= maxInt
 }
 
 func readPort(d doc.Items, i int) (uint16, bool) {

@@ -321,7 +321,7 @@ func (w *Writer) rest(s *step) {
 		return
 	}
 	for i := 1; i < tree.Next(0); i = tree.Next(i) {
-		if w.Out.Find(0, tree[i].Key) < 0 {
+		if !w.Wrote(tree[i].Key) {
 			w.Out.AddTree(tree[i].Key, tree, i)
 		}
 	}
