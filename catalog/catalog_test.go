@@ -153,16 +153,27 @@ func TestCatalogNamesWhatIsEasilyForgotten(t *testing.T) {
 	}
 }
 
-func TestFeatures(t *testing.T) {
-	got := encode(t, catalog.NewFeatures(map[string]bool{"mihomo": true}))
-	const want = `{"features":[
+func TestFeaturesSayWhyTheyAreOff(t *testing.T) {
+	for _, c := range []struct {
+		name                string
+		probing, scheduling bool
+		want                string
+	}{
+		{"off", false, false, `
+		{"key":"probe.enabled","enabled":false,"reason":"there is no way of probing"},
+		{"key":"scheduler.enabled","enabled":false,"reason":"only a server runs the schedule"}`},
+		{"on", true, true, `
+		{"key":"probe.enabled","enabled":true},
+		{"key":"scheduler.enabled","enabled":true}`},
+	} {
+		got := encode(t, catalog.NewFeatures(map[string]bool{"mihomo": true}, c.probing, c.scheduling))
+		want := `{"features":[
 		{"key":"core.mihomo","enabled":true},
 		{"key":"core.sing_box","enabled":false,"reason":"sing-box is not installed"},
-		{"key":"core.xray","enabled":false,"reason":"xray is not installed"},
-		{"key":"probe.enabled","enabled":false,"reason":"probing is not part of this build"},
-		{"key":"scheduler.enabled","enabled":false,"reason":"the scheduler is not part of this build"}]}`
-	if got != strip(want) {
-		t.Errorf("got  %s\nwant %s", got, strip(want))
+		{"key":"core.xray","enabled":false,"reason":"xray is not installed"},` + c.want + `]}`
+		if got != strip(want) {
+			t.Errorf("%s: got  %s\nwant %s", c.name, got, strip(want))
+		}
 	}
 }
 

@@ -19,19 +19,23 @@ type Feature struct {
 }
 
 // NewFeatures makes the list for a process in which the named client cores
-// ("mihomo", "sing-box", "xray") are installed or not.
-func NewFeatures(cores map[string]bool) Features {
+// ("mihomo", "sing-box", "xray") are installed or not, that has a way of
+// probing or not, and runs the schedule or not.
+func NewFeatures(cores map[string]bool, probing, scheduling bool) Features {
 	f := Features{Features: []Feature{
-		{Key: "probe.enabled", Reason: "probing is not part of this build"},
-		{Key: "scheduler.enabled", Reason: "the scheduler is not part of this build"},
+		newFeature("probe.enabled", probing, "there is no way of probing"),
+		newFeature("scheduler.enabled", scheduling, "only a server runs the schedule"),
 	}}
 	for _, core := range []string{"mihomo", "sing-box", "xray"} {
-		feature := Feature{Key: "core." + strings.ReplaceAll(core, "-", "_"), Enabled: cores[core]}
-		if !feature.Enabled {
-			feature.Reason = core + " is not installed"
-		}
-		f.Features = append(f.Features, feature)
+		f.Features = append(f.Features, newFeature("core."+strings.ReplaceAll(core, "-", "_"), cores[core], core+" is not installed"))
 	}
 	slices.SortFunc(f.Features, func(a, b Feature) int { return strings.Compare(a.Key, b.Key) })
 	return f
+}
+
+func newFeature(key string, enabled bool, reason string) Feature {
+	if enabled {
+		reason = ""
+	}
+	return Feature{Key: key, Enabled: enabled, Reason: reason}
 }

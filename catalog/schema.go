@@ -112,6 +112,7 @@ func word(values ...string) *jsonschema.Schema {
 func newSubscriptionSchema() *jsonschema.Schema {
 	s := definition[sandrone.Subscription]("Subscription", []string{"name", "type"}, map[string]string{
 		"name":                     "one path segment of at most 255 bytes, used verbatim",
+		"display_name":             "for people, in place of the name; trimmed",
 		"type":                     "where the nodes come from; any case",
 		"format":                   "input format; empty or auto means that it is detected. Not of a collection",
 		"content":                  "the text of a local subscription",
@@ -137,6 +138,7 @@ func newSubscriptionSchema() *jsonschema.Schema {
 func newFileSchema() *jsonschema.Schema {
 	s := definition[sandrone.FileSpec]("FileSpec", []string{"name", "kind", "source"}, map[string]string{
 		"name":                     "one path segment of at most 255 bytes, used verbatim",
+		"display_name":             "for people, in place of the name; trimmed",
 		"kind":                     "static, mihomo, sing-box or shadowrocket; mihomo and sing-box may carry a client version: sing-box@1.11",
 		"source":                   "the text that the file starts from; {} is the built-in base of a client file",
 		"config":                   "what a client file is compiled from; not of a static one",

@@ -54,5 +54,10 @@ func (s *Server) getFeatures(w http.ResponseWriter, r *http.Request) error {
 	for _, core := range s.engine.Cores() {
 		cores[core.Name] = core.OK
 	}
-	return reply(w, http.StatusOK, catalog.NewFeatures(cores))
+	found, err := s.engine.Inspect(r.Context())
+	if err != nil {
+		return err
+	}
+	const scheduling = true // whoever serves runs the schedule too
+	return reply(w, http.StatusOK, catalog.NewFeatures(cores, len(found.Probe.Methods) > 0, scheduling))
 }

@@ -62,6 +62,7 @@ func TestMetricsCountWhatHappens(t *testing.T) {
 			`sandrone_scheduled_refresh_last_success_timestamp_seconds 1.7e+09`,
 			`sandrone_resources{kind="subscription"} 1`,
 			`sandrone_resources{kind="share"} 0`,
+			`sandrone_cache_bytes{layer="remote_fetch"} 0`,
 			"go_goroutines ",
 		}, hasNot: []string{"secret-id", "secret-path", `"air"`, "BREW", "192.0.2"}},
 		{name: "metrics by HEAD", call: as("HEAD", "/metrics", ""), status: 200},

@@ -12,13 +12,10 @@ func (s *Server) readShare(w http.ResponseWriter, r *http.Request) error {
 	return s.shared(w, r, "", false)
 }
 
-// readShareAs is readShare by the name of its file, which clients show.
+// readShareAs is readShare by the name of its file, which clients show. The
+// engine knows which one is right, and notes the wrong ones.
 func (s *Server) readShareAs(w http.ResponseWriter, r *http.Request) error {
-	filename, err := resourceName(r, "filename")
-	if err != nil {
-		return err
-	}
-	return s.shared(w, r, filename, true)
+	return s.shared(w, r, pathName(r, "filename"), true)
 }
 
 func (s *Server) shared(w http.ResponseWriter, r *http.Request, filename string, named bool) error {

@@ -191,7 +191,7 @@ func TestShareRoutes(t *testing.T) {
 		{name: "read with a token that is none", call: call{method: "GET", path: "/s/secret-id", header: bearer("wrong-token")}, status: 200},
 		{name: "read by another name", call: call{method: "GET", path: "/s/secret-id/other.txt"}, status: 400, code: "invalid_argument", header: always, hasNot: []string{"phone"}},
 		{name: "read in an unknown format", call: call{method: "GET", path: "/s/secret-id?format=nothing"}, status: 400, code: "invalid_argument", hasNot: []string{"air"}},
-		{name: "read by a name with a separator", call: call{method: "GET", path: "/s/secret-id/a%2Fb"}, status: 400, code: "invalid_argument", field: "filename"},
+		{name: "read by a name with a separator", call: call{method: "GET", path: "/s/secret-id/a%2Fb"}, status: 400, code: "invalid_argument"},
 		{name: "read of an unknown id", call: call{method: "GET", path: "/s/absent"}, status: 404, code: "not_found", header: always, hasNot: []string{"absent"}},
 		{name: "no id", call: call{method: "GET", path: "/s/"}, status: 404, code: "route_not_found", header: always},
 		{name: "no id and no slash", call: call{method: "GET", path: "/s"}, status: 404, code: "route_not_found", header: always},

@@ -120,7 +120,17 @@ func (s *Server) previewSubscription(w http.ResponseWriter, r *http.Request) err
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, preview)
+	return replyPreview(w, preview)
+}
+
+// replyPreview answers with a preview, the largest answer that there is.
+func replyPreview(w http.ResponseWriter, p *engine.Preview) error {
+	body, err := p.Indented()
+	if err != nil {
+		return err
+	}
+	send(w, http.StatusOK, jsonType, append(body, '\n'))
+	return nil
 }
 
 // draftPreview asks for the preview of a definition that is not stored.
@@ -143,7 +153,7 @@ func (s *Server) previewDraft(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, preview)
+	return replyPreview(w, preview)
 }
 
 type trafficBody struct {
