@@ -10,7 +10,7 @@ FUZZTIME  ?= 20s
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: build check format vet lint test race fuzz golden bench cores build-cores test-cores
+.PHONY: build check format vet lint test race fuzz golden bench load cores build-cores test-cores
 
 # -buildvcs=auto: the version that the program shows comes from the checkout.
 build:
@@ -51,6 +51,10 @@ golden:
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	$(GO) run ./tools/bench $(BENCHFLAGS)
+
+# A server on loopback under 64 clients: requests a second, times, memory.
+load:
+	$(GO) run ./tools/load $(LOADFLAGS)
 
 # The real clients read what we write.
 cores: build-cores test-cores

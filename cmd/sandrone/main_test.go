@@ -17,11 +17,12 @@ import (
 	"github.com/sandrone-gateway/sandrone/processors/script"
 )
 
+// programs are what this executable is by the name under which it is started.
+var programs = map[string]func(){"sandrone": main}
+
 func TestMain(m *testing.M) {
 	script.Main() // the program's workers are this executable
-	testscript.Main(m, map[string]func(){
-		"sandrone": main,
-	})
+	testscript.Main(m, programs)
 }
 
 // TestCommands runs the scripts of testdata through the whole program.
