@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -11,6 +12,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert"
@@ -44,6 +49,46 @@ type Preview struct {
 
 	// Report is what MCP and the schedule show in place of the warnings.
 	Report sandrone.Report `json:"-"`
+}
+
+// Indented is the JSON form of the preview as [encoding/json.MarshalIndent]
+// writes it, with two spaces. A large preview is mostly its nodes, so they are
+// written by all processors at once.
+func (p *Preview) Indented() ([]byte, error) {
+	const empty = "\n  \"nodes\": []" // text has no line feeds, so it is that member
+	rest := *p
+	rest.Nodes = []PreviewNode{}
+	text, err := jsonv2.Marshal(&rest, jsonv1.DefaultOptionsV1(), jsontext.WithIndent("  "))
+	if err != nil || len(p.Nodes) == 0 {
+		return text, err
+	}
+	head, tail, found := bytes.Cut(text, []byte(empty))
+	if !found {
+		return nil, errors.New("engine: a preview without the member nodes")
+	}
+	parts := make([][]byte, workersFor(len(p.Nodes)))
+	errs := make([]error, len(parts))
+	var wg sync.WaitGroup
+	for w := range parts {
+		nodes := p.Nodes[len(p.Nodes)*w/len(parts) : len(p.Nodes)*(w+1)/len(parts)]
+		wg.Go(func() {
+			var b bytes.Buffer
+			for i := range nodes {
+				b.WriteString(",\n    ")
+				if err := jsonv2.MarshalWrite(&b, &nodes[i], jsonv1.DefaultOptionsV1(), jsontext.WithIndentPrefix("    "), jsontext.WithIndent("  ")); err != nil {
+					errs[w] = err
+					return
+				}
+			}
+			parts[w] = b.Bytes()
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	parts[0] = parts[0][1:] // no comma before the first
+	return slices.Concat(head, []byte("\n  \"nodes\": ["), slices.Concat(parts...), []byte("\n  ]"), tail), nil
 }
 
 // StatusCounts counts the nodes of a preview by their status.
@@ -322,10 +367,13 @@ func identitiesOf(nodes []sandrone.Node) []string {
 	return identities(nodes, func(i int) string { return processors.Identity(&nodes[i]) })
 }
 
+// workersFor is how many processors so many nodes are worth.
+func workersFor(nodes int) int { return min(runtime.GOMAXPROCS(0), nodes/256+1) }
+
 // identities is the most work of a preview, so it takes all processors.
 func identities(nodes []sandrone.Node, of func(i int) string) []string {
 	ids := make([]string, len(nodes))
-	workers := min(runtime.GOMAXPROCS(0), len(nodes)/256+1)
+	workers := workersFor(len(nodes))
 	var wg sync.WaitGroup
 	for w := range workers {
 		from, to := len(nodes)*w/workers, len(nodes)*(w+1)/workers

@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -199,5 +201,32 @@ func TestDraftThatRefersToItselfIsAConflict(t *testing.T) {
 	_, err := b.PreviewSubscription(t.Context(), engine.PreviewRequest{Draft: draft})
 	if e := failure(t, err); e.Code != sandrone.InvalidArgument || e.Field != "subscription.type" {
 		t.Errorf("got %+v", e)
+	}
+}
+
+func TestPreviewIsWrittenAsTheUsualEncoderWouldWriteIt(t *testing.T) {
+	b := newWorkbench(t, nil)
+	for _, n := range []int{0, 1, 3, 3000} {
+		content := manyLinks(n) + server("<nodes>: []&\u2028 \xff", "x") + "\nbroken://\n"
+		steps := fiveSteps()
+		if n == 0 {
+			steps[0].Params = json.RawMessage(`{"action":"drop","field":"name","match":"regex","pattern":"."}`)
+		}
+		p, err := b.PreviewSubscription(t.Context(), engine.PreviewRequest{Trace: true, Target: "mihomo-proxies",
+			Draft: &sandrone.Subscription{Name: `"nodes": []`, Type: "local", Content: content, Processors: steps}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := p.Indented()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := json.MarshalIndent(p, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%d nodes: %d bytes, want %d", n, len(got), len(want))
+		}
 	}
 }
