@@ -99,7 +99,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "serve", "--listen", address)
+	cmd := exec.Command(self, "serve", "--listen", address, "--data-dir", t.TempDir())
 	cmd.Args[0] = "sandrone" // the name by which this executable is the program
 	log, err := cmd.StderrPipe()
 	if err != nil {
