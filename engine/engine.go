@@ -77,6 +77,7 @@ type Engine struct {
 	accesses accessLog
 
 	readings flights[readingKey, *reading]
+	turns    turns
 	refs     sync.Map // refsKey -> []sandrone.SourceRef
 }
 
@@ -104,6 +105,7 @@ func New(o Options) (*Engine, error) {
 		getenv:       o.Getenv,
 		fixedFetcher: o.Fetcher,
 		fixedProber:  o.Prober,
+		turns:        newTurns(),
 	}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)

@@ -423,6 +423,8 @@ func (r *request) materialise(ctx context.Context, f *frame, s *sandrone.Subscri
 		var in *reading
 		if in, err = r.remote(ctx, *s.Remote, s.Format, p); err == nil {
 			r.noteUsage(ctx, s, epoch, in)
+		} else {
+			err = under(err, "remote")
 		}
 	case sandrone.SubscriptionLocal:
 		err = r.local(s.Format, s.Content, p)
@@ -473,7 +475,7 @@ func overlay(below, above map[string]string) map[string]string {
 func (r *request) remote(ctx context.Context, remote sandrone.RemoteInput, format string, p *product) (*reading, error) {
 	in, err := r.e.readSource(ctx, r.live, remote, format, r.refresh)
 	if err != nil {
-		return nil, under(err, "remote")
+		return nil, err
 	}
 	r.read(in, p, remote.URL)
 	return in, nil
@@ -593,6 +595,9 @@ func (r *request) collection(ctx context.Context, f *frame, s *sandrone.Subscrip
 			}
 			p.note(n)
 			continue
+		}
+		if subscriptionOf(in) == "" { // else the field is that of the other definition
+			o.err = under(o.err, "inputs["+strconv.Itoa(i)+"]")
 		}
 		failure := *sandrone.AsError(o.err)
 		failure.Part, failure.Source = in.Name, reference(in)
@@ -794,7 +799,14 @@ func (r *request) chain(ctx context.Context, f *frame, p *product, c chain) erro
 	if r.e.store != nil {
 		run.Cache = r.e.bytes("resolve")
 	}
-	res, err := r.e.steps.Nodes(ctx, run, c.specs, p.nodes)
+	steps := func() (processors.Result, error) { return r.e.steps.Nodes(ctx, run, c.specs, p.nodes) }
+	var res processors.Result
+	var err error
+	if waits(c.specs) {
+		res, err = wait(ctx, steps)
+	} else {
+		res, err = steps()
+	}
 	p.notes = append(p.notes, s.taken()...)
 	r.tellSteps(c, res, s)
 	if err != nil {
@@ -822,6 +834,13 @@ func (r *request) chain(ctx context.Context, f *frame, p *product, c chain) erro
 		p.trace = &chainTrace{res.Trace, survivors(count, dropped)}
 	}
 	return nil
+}
+
+// waits reports whether there are steps that wait for other processes or hosts.
+func waits(specs []sandrone.ProcessorSpec) bool {
+	return slices.ContainsFunc(specs, func(s sandrone.ProcessorSpec) bool {
+		return !s.Disabled && (s.Type == "script" || s.Type == "probe" || s.Type == "resolve_domain")
+	})
 }
 
 // survivors maps the places in a batch to those after the validation.

@@ -176,6 +176,11 @@ func (e *Engine) PreviewSubscription(ctx context.Context, req PreviewRequest) (*
 		return nil, err
 	}
 
+	ctx, done, err := e.turns.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	r := e.request(req.Refresh, s.Meta)
 	p, err := r.asked(ctx, s, how{Args: req.Args}, o)
 	if err != nil {

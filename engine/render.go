@@ -69,6 +69,11 @@ func (e *Engine) RenderSubscription(ctx context.Context, req RenderRequest) (*Re
 		return nil, err
 	}
 	defer release()
+	ctx, done, err := e.turns.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	p, err := r.asked(ctx, s, how{Args: req.Args, Target: target.Name}, chainOptions{})
 	if err != nil {
 		return nil, ofSubscription(err, s.Name)

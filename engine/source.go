@@ -341,7 +341,8 @@ func (e *Engine) readSource(ctx context.Context, lv *live, remote sandrone.Remot
 		return nil, err
 	}
 	key := readingKey{lv, source, word(format), remote.CacheTTLSeconds, remote.TimeoutMS, refresh}
-	r, shared, err := e.readings.do(ctx, key, func(ctx context.Context) (*reading, error) {
+	shared := false
+	work := func(ctx context.Context) (*reading, error) {
 		var r *reading
 		t, err := e.text(ctx, lv, wanted{remote: remote, refresh: refresh, accept: func(t *remoteText) (err error) {
 			r, err = e.parse(format, textOf(t.body))
@@ -359,6 +360,10 @@ func (e *Engine) readSource(ctx context.Context, lv *live, remote sandrone.Remot
 		}
 		r.from = t
 		return r, nil
+	}
+	r, err := wait(ctx, func() (r *reading, err error) {
+		r, shared, err = e.readings.do(ctx, key, work)
+		return r, err
 	})
 	if shared {
 		e.metrics.FetchShared()

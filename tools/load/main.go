@@ -185,7 +185,7 @@ func idle(ctx context.Context, program, dir string) error {
 	return nil
 }
 
-const steps = `[{"type":"filter","params":{"pattern":"zzz","mode":"exclude"}},{"type":"rename","params":{"mode":"prefix","value":"A "}},
+const steps = `[{"type":"regex_delete","params":{"patterns":["[0-9]+x"]}},{"type":"rename","params":{"mode":"prefix","value":"A "}},
 	{"type":"flag","params":{"mode":"add"}},{"type":"sort","params":{"by":"+name"}},{"type":"dedup"}]`
 
 // previews prints how long previews take. The best of a few counts, since what
