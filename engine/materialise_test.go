@@ -266,21 +266,26 @@ func TestCollectionFails(t *testing.T) {
 		code         sandrone.Code
 		part, source string
 		message      string
+		field        string
 	}{
 		{"required input", `{"name":"x","type":"subscription","path":"nobody","required":true},{"name":"y","type":"inline","format":"uri-list","content":"` + link("a") + `"}`,
-			sandrone.NotFound, "x", "nobody", ""},
+			sandrone.NotFound, "x", "nobody", "", ""},
+		{"bad request of an input", `{"name":"x","type":"remote","url":"https://bad.example/","required":true}`,
+			sandrone.InvalidArgument, "x", "https://bad.example", "", "inputs[0].proxy"},
 		{"all inputs", `{"name":"x","type":"remote","url":"https://down.example/"},{"name":"y","type":"subscription","path":"nobody"}`,
-			sandrone.FetchFailed, "x", "https://down.example", "all 2 inputs failed"},
+			sandrone.FetchFailed, "x", "https://down.example", "all 2 inputs failed", ""},
 		{"cycle by itself", `{"name":"x","type":"subscription","path":"it"},{"name":"y","type":"inline","format":"uri-list","content":"` + link("a") + `"}`,
-			sandrone.Conflict, "x", "it", `cycle at "it"`},
-		{"no input", ``, sandrone.InvalidArgument, "", "", "at least one input"},
+			sandrone.Conflict, "x", "it", `cycle at "it"`, ""},
+		{"no input", ``, sandrone.InvalidArgument, "", "", "at least one input", "inputs"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newWorkbench(t, &answers{})
+			web := &answers{}
+			web.set("https://bad.example/", answer{err: sandrone.Errorf(sandrone.InvalidArgument, "bad proxy").At("proxy")})
+			b := newWorkbench(t, web)
 			b.put(t, `{"name":"it","type":"collection","inputs":[`+c.inputs+`]}`)
 			_, err := b.PreviewSubscription(t.Context(), engine.PreviewRequest{Name: "it"})
 			e := failure(t, err)
-			if e.Code != c.code || e.Part != c.part || e.Source != c.source || !strings.Contains(e.Message, c.message) {
+			if e.Code != c.code || e.Part != c.part || e.Source != c.source || e.Field != c.field || !strings.Contains(e.Message, c.message) {
 				t.Errorf("got %+v", e)
 			}
 		})
