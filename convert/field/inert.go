@@ -43,6 +43,7 @@ var (
 	downTLSSet   = under("transport.xhttp.download_settings.tls")
 	flowlessSet  = SetOf(Encryption.Info)
 	udpSet       = SetOf(Hysteria.Protocol.Info)
+	obfsSet      = SetOf(Hysteria.ObfsPassword.Info)
 	pluginSet    = SetOf(PluginOptions.Info)
 	headerSet    = SetOf(Transport.HeaderType.Info)
 	securitySet  = SetOf(Transport.QUICSecurity.Info, Transport.QUICKey.Info)
@@ -129,6 +130,9 @@ func Inert(n *sandrone.Node) Set {
 	}
 	if h := n.Hysteria; h != nil && h.Protocol == "udp" {
 		s.AddAll(udpSet)
+	}
+	if h := n.Hysteria; h != nil && h.Obfs == "" {
+		s.AddAll(obfsSet)
 	}
 	if n.Plugin == "" {
 		s.AddAll(pluginSet)

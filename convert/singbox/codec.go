@@ -830,6 +830,10 @@ var obfsPassword = table.Custom([]string{"obfs"},
 		return ok
 	}, nil, f.Hysteria.Obfs.Info, f.Hysteria.ObfsPassword.Info)
 
+// obfuscated reports whether a node has an obfuscation for its password; the
+// client refuses the password alone.
+func obfuscated(n *sandrone.Node) bool { return n.Hysteria != nil && n.Hysteria.Obfs != "" }
+
 var obfsWritten = key(f.Hysteria.ObfsPassword, "obfs").WriteOnly()
 
 // xplus is the one mode of version 1 and goes without saying.

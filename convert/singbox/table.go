@@ -292,7 +292,7 @@ var hysteria2 = rows(
 	in("obfs",
 		table.KeyAs(f.Hysteria.Obfs, table.Among("salamander", "gecko"), "type").Since("1.14"),
 		table.KeyAs(f.Hysteria.Obfs, table.Among("salamander"), "type").Until("1.14").Only("salamander"),
-		key(f.Hysteria.ObfsPassword, "password"),
+		key(f.Hysteria.ObfsPassword, "password").WriteWhen(obfuscated),
 	),
 	key(f.Password, "password"),
 	network,
