@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -33,13 +34,25 @@ func (s *Server) getConvert(w http.ResponseWriter, r *http.Request) error {
 		return s.engine.Convert(ctx, req)
 	})
 	if err != nil {
-		return err
+		return ofQuery(err)
 	}
 	if !envelope {
 		send(w, http.StatusOK, result.ContentType, result.Body)
 		return nil
 	}
 	return sendEnvelope(w, result.ContentType, result.Body, result.Report, false, false)
+}
+
+// ofQuery names the parameter of the query at fault, where the engine names
+// the member of a body.
+func ofQuery(err error) error {
+	e, ok := errors.AsType[*sandrone.Error](err)
+	if !ok || e.Field != "remote.url" {
+		return err
+	}
+	plain := *e
+	plain.Field = "url"
+	return &plain
 }
 
 // convertQuery reads the closed query of /convert.

@@ -487,6 +487,16 @@ func TestPublicConvert(t *testing.T) {
 	runRows(t, setup{token: token}.start(t), rows)
 }
 
+func TestPublicConvertNamesItsOwnParameter(t *testing.T) {
+	address := setup{fetch: func(context.Context, fetch.Request) (*fetch.Response, error) {
+		return nil, sandrone.Errorf(sandrone.InvalidArgument, "remote url scheme must be http or https").At("url")
+	}}.start(t)
+	runRows(t, address, []row{
+		{name: "query", call: call{method: "GET", path: "/convert?to_format=json-nodes&url=ftp://a.example"}, status: 400, code: "invalid_argument", field: "url"},
+		{name: "body", call: call{method: "POST", path: "/v1/convert", body: `{"to_format":"json-nodes","remote":{"url":"ftp://a.example"}}`}, status: 400, code: "invalid_argument", field: "remote.url"},
+	})
+}
+
 func TestPublicConvertFetchesWithThePublicPolicy(t *testing.T) {
 	var got fetch.Request
 	address := setup{fetch: func(_ context.Context, req fetch.Request) (*fetch.Response, error) {
