@@ -91,3 +91,18 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// FuzzRedact holds that no text around a secret brings it into the log.
+func FuzzRedact(f *testing.F) {
+	f.Add("", "")
+	f.Add("x ", " y")
+	f.Add(`Get "`, `": refused`)
+	f.Add("https://", "/?a=b")
+	f.Fuzz(func(t *testing.T, before, after string) {
+		for _, planted := range []string{"trojan://hunter2@a.example:443", "https://u:hunter2@a.example/hunter2?x=hunter2", "Bearer hunter2", "sdt_hunter2", "/s/hunter2", "?x=hunter2"} {
+			if text := redactText(before + " " + planted + " " + after); strings.Contains(text, "hunter2") && !strings.Contains(before+after, "hunter2") {
+				t.Errorf("%q around %q is logged as %q", before, planted, text)
+			}
+		}
+	})
+}

@@ -28,7 +28,7 @@ type operation struct {
 	answer  any             // a value or the type of the answer, or a mediaType; nil for none
 	tagged  bool            // the answer has an ETag, and a read may be answered by 304
 	errors  []sandrone.Code // besides those that every route like it has
-	example string          // JSON: of the body if there is one, else of the answer
+	example string          // JSON: of the body if there is one, else of the answer; a text is a string
 }
 
 // mediaType stands for a body that is not JSON of a type of ours.
@@ -134,10 +134,21 @@ func (d *openAPI) schema(t reflect.Type) *jsonschema.Schema {
 }
 
 // content describes a body: JSON of a type, or another media type.
-func (d *openAPI) content(v any) map[string]any {
-	if media, ok := v.(mediaType); ok {
-		return map[string]any{string(media): map[string]any{"schema": map[string]any{}}}
+func (d *openAPI) content(v any, example string) map[string]any {
+	media, of := jsonType, map[string]any{}
+	if other, ok := v.(mediaType); ok {
+		media, of["schema"] = string(other), map[string]any{}
+	} else {
+		of["schema"] = d.schemaOf(v)
 	}
+	if example != "" {
+		of["example"] = json.RawMessage(example)
+	}
+	return map[string]any{media: of}
+}
+
+// schemaOf is the schema of a value or of a type.
+func (d *openAPI) schemaOf(v any) *jsonschema.Schema {
 	t, ok := v.(reflect.Type)
 	if !ok {
 		t = reflect.TypeOf(v)
@@ -145,11 +156,10 @@ func (d *openAPI) content(v any) map[string]any {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	schema := d.forms[t]
-	if schema == nil {
-		schema = d.schema(t)
+	if schema := d.forms[t]; schema != nil {
+		return schema
 	}
-	return map[string]any{jsonType: map[string]any{"schema": schema}}
+	return d.schema(t)
 }
 
 func (d *openAPI) operation(r route) map[string]any {
@@ -173,11 +183,7 @@ func (d *openAPI) operation(r route) map[string]any {
 		op["parameters"] = parameters
 	}
 	if r.body != nil {
-		content := d.content(r.body)
-		if r.example != "" {
-			content[jsonType].(map[string]any)["example"] = json.RawMessage(r.example)
-		}
-		op["requestBody"] = map[string]any{"required": !r.mayOmit, "content": content}
+		op["requestBody"] = map[string]any{"required": !r.mayOmit, "content": d.content(r.body, r.example)}
 		codes = append(codes, sandrone.InvalidArgument, sandrone.RequestTooLarge)
 	}
 	if r.scope == public {
@@ -197,13 +203,11 @@ func (d *openAPI) responses(r route, codes []sandrone.Code) map[string]any {
 	}
 	success := map[string]any{"description": http.StatusText(status)}
 	if r.answer != nil {
-		content := d.content(r.answer)
-		if r.body == nil && r.example != "" {
-			if media, ok := content[jsonType].(map[string]any); ok {
-				media["example"] = json.RawMessage(r.example)
-			}
+		example := r.example
+		if r.body != nil {
+			example = ""
 		}
-		success["content"] = content
+		success["content"] = d.content(r.answer, example)
 	}
 	all := map[string]any{strconv.Itoa(status): success}
 	if r.tagged {

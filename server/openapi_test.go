@@ -220,6 +220,8 @@ func TestDocumentListsEachRouteThatAnswers(t *testing.T) {
 
 func TestExamplesOfTheDocumentKeepItsSchemas(t *testing.T) {
 	d := readDocument(t)
+	// An archive, or nothing, is sent and answered by these.
+	binary := []string{"getBackup", "postBackupRestore", "deleteCache", "deleteRevisions", "deleteRevisionsId"}
 	for _, methods := range d.Paths {
 		for _, op := range methods {
 			all := make(map[string]apiMedia)
@@ -233,19 +235,18 @@ func TestExamplesOfTheDocumentKeepItsSchemas(t *testing.T) {
 					all[status+" "+media] = content
 				}
 			}
+			shown := 0
 			for where, content := range all {
 				if content.Example == nil {
 					continue
 				}
+				shown++
 				if err := d.validate(content.Schema, content.Example); err != nil {
 					t.Errorf("%s: example of %s: %v", op.OperationID, where, err)
 				}
 			}
-			if op.RequestBody == nil {
-				continue
-			}
-			if content, ok := op.RequestBody.Content["application/json"]; ok && content.Example == nil {
-				t.Errorf("%s: the body has no example", op.OperationID)
+			if shown == 0 && !slices.Contains(binary, op.OperationID) {
+				t.Errorf("%s has no example", op.OperationID)
 			}
 		}
 	}

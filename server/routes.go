@@ -55,9 +55,9 @@ func (s *Server) basicRoutes() []route {
 				{"from_format", "parse format, or auto", false},
 				{"response", "json: the text in an envelope with its warnings", false},
 			},
-			answer: anyMedia, errors: append([]sandrone.Code{sandrone.RateLimited, sandrone.RouteNotFound}, producing...),
+			answer: anyMedia, errors: append([]sandrone.Code{sandrone.RateLimited, sandrone.RouteNotFound}, producing...), example: `"proxies: []\n"`,
 		}},
-		{"GET", "/metrics", owner, s.getMetrics, operation{about: "Show all figures in the text form of Prometheus", answer: mediaType("text/plain")}},
+		{"GET", "/metrics", owner, s.getMetrics, operation{about: "Show all figures in the text form of Prometheus", answer: mediaType("text/plain"), example: `"go_goroutines 12\n"`}},
 		{"POST", "/v1/convert", read, s.postConvert, operation{
 			about: "Convert nodes, with a report", body: engine.ConvertRequest{}, answer: reported{}, errors: producing,
 			example: `{"to_format":"mihomo-proxies","from_format":"uri-list","content":"trojan://secret@a.example:443#one"}`,
@@ -71,19 +71,19 @@ func (s *Server) basicRoutes() []route {
 
 func (s *Server) discoveryRoutes() []route {
 	return []route{
-		{"GET", "/v1/inspect", read, s.getInspect, operation{about: "Tell what this process can do, and what the caller may", answer: inspection{}}},
-		{"GET", formatsPath, read, s.getFormats, operation{about: "List the node formats", answer: catalog.Index{}}},
-		{"GET", formatPath("{direction}", "{format}"), read, s.getFormat, operation{about: "Tell what a format does with each field", answer: catalog.Detail{}}},
-		{"GET", "/v1/capabilities/ui", read, s.getFeatures, operation{about: "List the switches of the page", answer: catalog.Features{}}},
-		{"GET", schemasPath, read, s.getSchemas, operation{about: "List the schema documents", answer: catalog.SchemaIndex{}}},
-		{"GET", schemaPaths[catalog.SchemaProcessors], read, s.getProcessors, operation{about: "List the types of steps", answer: catalog.ProcessorIndex{}}},
-		{"GET", processorPath("{stage}", "{type}"), read, s.getProcessor, operation{about: "Tell what a step does and takes", answer: reflect.TypeOf((*catalog.Catalog).Processor).Out(0)}},
-		{"GET", schemaPaths[catalog.SchemaFileKinds], read, s.getFileKinds, operation{about: "List the kinds of files", answer: catalog.FileKindIndex{}}},
-		{"GET", fileKindPath("{kind}"), read, s.getFileKind, operation{about: "Tell what a kind of file takes", answer: catalog.FileKind{}}},
-		{"GET", schemaPaths[catalog.SchemaScriptAPI], read, s.getScriptAPI, operation{about: "Describe what scripts get and may call", answer: object{}}},
-		{"GET", schemaPaths[catalog.SchemaSubscription], read, s.getSubscriptionSchema, operation{about: "Describe the definition of a subscription", answer: object{}}},
-		{"GET", schemaPaths[catalog.SchemaFileSpec], read, s.getFileSchema, operation{about: "Describe the definition of a file", answer: object{}}},
-		{"GET", openAPIPath, read, s.getOpenAPI, operation{about: "Describe this API", answer: object{}, tagged: true}},
+		{"GET", "/v1/inspect", read, s.getInspect, operation{about: "Tell what this process can do, and what the caller may", answer: inspection{}, example: `{"formats":{"parse":["uri-list"],"render":["uri-list"]},"processors":{"nodes":["sort"],"file":["script"]},"file_kinds":["static"],"probe":{"methods":["tcp_connect"],"backends":[{"method":"tcp_connect","name":"tcp_connect"}]},"store":{"configured":true,"subscriptions":0,"files":0},"catalogs":{"formats":"/v1/capabilities/formats"},"scope":"owner"}`}},
+		{"GET", formatsPath, read, s.getFormats, operation{about: "List the node formats", answer: catalog.Index{}, example: `{"items":[{"direction":"render","format":"json-nodes","node_types":["ss"],"reversible":true,"field_counts":{"supported":1,"lossy":0,"raw_only":0},"revisions":[],"href":"/v1/capabilities/formats/render/json-nodes"}]}`}},
+		{"GET", formatPath("{direction}", "{format}"), read, s.getFormat, operation{about: "Tell what a format does with each field", answer: catalog.Detail{}, example: `{"format":"json-nodes","direction":"render","types":["ss"],"reversible":true,"fields":[],"lossy":[],"raw_only":[]}`}},
+		{"GET", "/v1/capabilities/ui", read, s.getFeatures, operation{about: "List the switches of the page", answer: catalog.Features{}, example: `{"features":[{"key":"core.mihomo","enabled":false,"reason":"mihomo is not installed"}]}`}},
+		{"GET", schemasPath, read, s.getSchemas, operation{about: "List the schema documents", answer: catalog.SchemaIndex{}, example: `{"schemas":[{"name":"processors","description":"The steps that transform nodes and files.","href":"/v1/schemas/processors"}]}`}},
+		{"GET", schemaPaths[catalog.SchemaProcessors], read, s.getProcessors, operation{about: "List the types of steps", answer: catalog.ProcessorIndex{}, example: `{"processors":[{"type":"sort","stage":"nodes","description":"Sorts the nodes.","effects":{},"href":"/v1/schemas/processors/nodes/sort"}]}`}},
+		{"GET", processorPath("{stage}", "{type}"), read, s.getProcessor, operation{about: "Tell what a step does and takes", answer: reflect.TypeOf((*catalog.Catalog).Processor).Out(0), example: `{"type":"sort","stage":"nodes","description":"Sorts the nodes.","params_schema":{"type":"object"},"effects":{},"examples":[{"type":"sort"}],"error_codes":["processor_config_invalid"]}`}},
+		{"GET", schemaPaths[catalog.SchemaFileKinds], read, s.getFileKinds, operation{about: "List the kinds of files", answer: catalog.FileKindIndex{}, example: `{"file_kinds":[{"kind":"static","description":"A text.","settings_supported":false,"media_type":"application/octet-stream","syntax":"text","href":"/v1/schemas/file-kinds/static"}]}`}},
+		{"GET", fileKindPath("{kind}"), read, s.getFileKind, operation{about: "Tell what a kind of file takes", answer: catalog.FileKind{}, example: `{"kind":"static","description":"A text.","settings_supported":false,"media_type":"application/octet-stream","syntax":"text","default_extension":".txt","source_rules":{"required":true,"allowed_types":["inline","remote"]},"defaults":{},"examples":[]}`}},
+		{"GET", schemaPaths[catalog.SchemaScriptAPI], read, s.getScriptAPI, operation{about: "Describe what scripts get and may call", answer: object{}, example: `{"version":1,"methods":[]}`}},
+		{"GET", schemaPaths[catalog.SchemaSubscription], read, s.getSubscriptionSchema, operation{about: "Describe the definition of a subscription", answer: object{}, example: `{"type":"object","required":["name","type"]}`}},
+		{"GET", schemaPaths[catalog.SchemaFileSpec], read, s.getFileSchema, operation{about: "Describe the definition of a file", answer: object{}, example: `{"type":"object","required":["name","kind","source"]}`}},
+		{"GET", openAPIPath, read, s.getOpenAPI, operation{about: "Describe this API", answer: object{}, example: `{"openapi":"3.1.0"}`, tagged: true}},
 		{method: "GET", pattern: "/v1/rule-set-catalog", scope: read, handle: s.notBuilt},
 		{method: "GET", pattern: "/v1/presets", scope: read, handle: s.notBuilt},
 	}
@@ -126,7 +126,7 @@ func (s *Server) subscriptionRoutes() []route {
 func (s *Server) fileRoutes() []route {
 	const list, one = "/v1/files", "/v1/files/{name}"
 	return []route{
-		{"GET", list, read, s.getFiles, operation{about: "List the files", answer: itemList{}}},
+		{"GET", list, read, s.getFiles, operation{about: "List the files", answer: itemList{}, example: `{"items":[{"kind":"file","type":"inline","name":"hello.txt","size":64,"target":"static","created_at":"2026-08-01T10:00:00Z","updated_at":"2026-08-01T10:00:00Z"}]}`}},
 		{"POST", list, write, s.postFile, operation{
 			about: "Create or overwrite a file", body: sandrone.FileSpec{}, status: http.StatusCreated, answer: done{}, tagged: true, errors: writing,
 			example: `{"name":"hello.txt","kind":"static","source":{"type":"inline","content":"hello"}}`,
@@ -141,7 +141,7 @@ func (s *Server) fileRoutes() []route {
 				{"download", "1: to be kept and not shown", false},
 				argParameter,
 			},
-			answer: anyMedia, tagged: true, errors: producing,
+			answer: anyMedia, tagged: true, errors: producing, example: `"hello\n"`,
 		}},
 		{"DELETE", one, write, s.deleteFile, operation{about: "Delete a file", answer: done{}, errors: []sandrone.Code{sandrone.NotFound, sandrone.PreconditionFailed}, example: `{"ok":true}`}},
 		{method: "POST", pattern: one + "/verify", scope: read, handle: s.notBuilt},
@@ -158,15 +158,15 @@ func (s *Server) shareRoutes() []route {
 		argParameter,
 	}
 	return []route{
-		{"GET", "/s/{id}", public, s.readShare, operation{about: "Read what a share gives", query: query, answer: anyMedia, tagged: true, errors: sharing}},
-		{"GET", "/s/{id}/{filename}", public, s.readShareAs, operation{about: "Read what a share gives, by its file name", query: query, answer: anyMedia, tagged: true, errors: sharing}},
-		{"GET", list, read, s.getShares, operation{about: "List the shares", answer: shareList{}}},
+		{"GET", "/s/{id}", public, s.readShare, operation{about: "Read what a share gives", query: query, answer: anyMedia, tagged: true, errors: sharing, example: `"dHJvamFuOi8v…"`}},
+		{"GET", "/s/{id}/{filename}", public, s.readShareAs, operation{about: "Read what a share gives, by its file name", query: query, answer: anyMedia, tagged: true, errors: sharing, example: `"dHJvamFuOi8v…"`}},
+		{"GET", list, read, s.getShares, operation{about: "List the shares", answer: shareList{}, example: `{"shares":[{"id":"sh_5f0c","target_kind":"subscription","target_name":"air","target_format":"base64","access_count":3,"last_access_at":"2026-08-01T10:00:00Z","last_user_agent":"client/1","public_filename":"air.txt","format_filenames":{"base64":"air.txt"}}]}`}},
 		{"POST", list, write, s.postShare, operation{
 			about: "Create or overwrite a share", body: shareBody{}, status: http.StatusCreated, answer: shareAnswer{}, tagged: true,
 			errors:  append([]sandrone.Code{sandrone.NotFound}, writing...),
 			example: `{"target_kind":"subscription","target_name":"air","target_format":"base64"}`,
 		}},
-		{"GET", one, read, s.getShare, operation{about: "Read a share", answer: shareAnswer{}, tagged: true, errors: []sandrone.Code{sandrone.NotFound}}},
+		{"GET", one, read, s.getShare, operation{about: "Read a share", answer: shareAnswer{}, example: `{"share":{"id":"sh_5f0c","target_kind":"subscription","target_name":"air","target_format":"base64","access_count":0}}`, tagged: true, errors: []sandrone.Code{sandrone.NotFound}}},
 		{"GET", one + "/accesses", read, s.getShareAccesses, operation{about: "List the last reads of a share", answer: accessList{}, errors: []sandrone.Code{sandrone.NotFound},
 			example: `{"items":[{"time":"2026-08-01T10:00:00Z","client_address":"192.0.2.1","user_agent":"client/1","status":200}]}`}},
 		{"DELETE", one, write, s.deleteShare, operation{about: "Revoke a share", answer: done{}, errors: []sandrone.Code{sandrone.NotFound, sandrone.PreconditionFailed}, example: `{"ok":true}`}},
@@ -196,30 +196,31 @@ func (s *Server) operationRoutes() []route {
 			about: "Try a regular expression on texts", body: engine.PatternTrial{}, answer: reflect.TypeOf((*engine.Engine).TryPattern).Out(0),
 			example: `{"pattern":"^(?!US)(..)","replacement":"[$1]","texts":["HK 1","US 1"]}`,
 		}},
-		{"GET", "/v1/revisions", read, s.getRevisions, operation{about: "List former definitions, newest first", query: revisionQuery, answer: engine.RevisionPage{}}},
-		{"GET", "/v1/revisions/{id}", read, s.getRevision, operation{about: "Read a former definition", answer: revisionAnswer{}, errors: []sandrone.Code{sandrone.NotFound}}},
+		{"GET", "/v1/revisions", read, s.getRevisions, operation{about: "List former definitions, newest first", query: revisionQuery, answer: engine.RevisionPage{}, example: `{"items":[{"id":"5f0c","kind":"subscription","name":"air","op":"overwrite","replaced_at":"2026-08-01T10:00:00Z","size":412,"exists":true}]}`}},
+		{"GET", "/v1/revisions/{id}", read, s.getRevision, operation{about: "Read a former definition", answer: revisionAnswer{}, example: `{"revision":{"id":"5f0c","kind":"subscription","name":"air","op":"delete","replaced_at":"2026-08-01T10:00:00Z","size":412,"exists":false,"definition":{"name":"air","type":"local"}}}`, errors: []sandrone.Code{sandrone.NotFound}}},
 		{"POST", "/v1/revisions/{id}/restore", write, s.restoreRevision, operation{about: "Write a former definition back", answer: restored{}, tagged: true, errors: append([]sandrone.Code{sandrone.NotFound}, writing...),
 			example: `{"ok":true,"kind":"subscription","name":"air"}`}},
 		{"DELETE", "/v1/revisions", owner, s.purgeRevisions, operation{about: "Purge all former definitions of one resource", query: []parameter{{"kind", "subscription, file or share", true}, {"name", "of the resource; of a share its id", true}}, status: http.StatusNoContent}},
 		{"DELETE", "/v1/revisions/{id}", owner, s.deleteRevision, operation{about: "Purge one former definition", status: http.StatusNoContent, errors: []sandrone.Code{sandrone.NotFound}}},
-		{"GET", "/v1/logs", write, s.getLogs, operation{about: "List the last entries of the log", query: append(slices.Clone(logQuery), parameter{"before", "an id; earlier entries only", false}, parameter{"limit", "1 to 1000, default 200", false}), answer: logPage{}}},
-		{"GET", "/v1/logs/stream", write, s.streamLogs, operation{about: "Follow the log as server-sent events", query: logQuery, answer: mediaType("text/event-stream")}},
+		{"GET", "/v1/logs", write, s.getLogs, operation{about: "List the last entries of the log", query: append(slices.Clone(logQuery), parameter{"before", "an id; earlier entries only", false}, parameter{"limit", "1 to 1000, default 200", false}), answer: logPage{}, example: `{"items":[{"id":812,"time":"2026-08-01T10:00:00.123Z","level":"warn","message":"http request completed","attrs":{"method":"GET","path":"/s/…","status":404,"duration_ms":2}}],"oldest_id":1,"newest_id":812}`}},
+		{"GET", "/v1/logs/stream", write, s.streamLogs, operation{about: "Follow the log as server-sent events", query: logQuery, answer: mediaType("text/event-stream"), example: `"event: log\nid: 812\ndata: {\"id\":812}\n\n"`}},
 		{"DELETE", "/v1/cache", write, s.deleteCache, operation{about: "Clear all caches", status: http.StatusNoContent}},
 	}
 }
 
 func (s *Server) ownerRoutes() []route {
 	return []route{
-		{"GET", "/v1/settings", read, s.getSettings, operation{about: "Read the settings", answer: engine.SettingsAnswer{}, tagged: true}},
+		{"GET", "/v1/settings", read, s.getSettings, operation{about: "Read the settings", answer: engine.SettingsAnswer{}, tagged: true,
+			example: `{"settings":` + settingsExample() + `,"effective":` + settingsExample() + `,"overrides":{"http.listen":"flag"},"restart_required":["log.level"]}`}},
 		{"PUT", "/v1/settings", owner, s.putSettings, operation{about: "Replace the settings; what a group leaves out takes its default", body: sandrone.Settings{}, answer: engine.SettingsAnswer{}, tagged: true, errors: writing,
 			example: settingsExample()}},
 		{"PATCH", "/v1/settings", owner, s.patchSettings, operation{about: "Change settings by a JSON merge patch; null is back to the default", body: object{}, answer: engine.SettingsAnswer{}, tagged: true, errors: writing,
 			example: `{"remote_defaults":{"allow_hosts":["nas.lan"]}}`}},
-		{"GET", "/v1/settings/scheduled-refresh-status", read, s.getScheduleStatus, operation{about: "Tell the state of the scheduled refresh", answer: engine.ScheduleStatus{}}},
+		{"GET", "/v1/settings/scheduled-refresh-status", read, s.getScheduleStatus, operation{about: "Tell the state of the scheduled refresh", answer: engine.ScheduleStatus{}, example: `{"enabled":true,"running":false,"next_run_at":"2026-08-01T10:10:00Z","last_success_count":2,"last_failure_count":0,"skipped_count":0}`}},
 		{"GET", "/v1/backup", owner, s.getBackup, operation{about: "Get an archive of all definitions and settings, secrets included", answer: mediaType("application/zip")}},
 		{"POST", "/v1/backup/restore", owner, s.restoreBackup, operation{about: "Replace all definitions and settings by those of an archive", body: mediaType("application/zip"), answer: done{},
 			errors: []sandrone.Code{sandrone.BackupInvalid, sandrone.BackupIncompatible, sandrone.BackupTooLarge}}},
-		{"GET", "/v1/tokens", owner, s.getTokens, operation{about: "List the named tokens", answer: tokenList{}}},
+		{"GET", "/v1/tokens", owner, s.getTokens, operation{about: "List the named tokens", answer: tokenList{}, example: `{"items":[{"id":"5f0c","name":"phone ui","scope":"read","created_at":"2026-08-01T10:00:00Z"}]}`}},
 		{"POST", "/v1/tokens", owner, s.postToken, operation{
 			about: "Make a named token; its secret is shown once", body: tokenBody{}, status: http.StatusCreated, answer: newToken{}, errors: []sandrone.Code{sandrone.Conflict},
 			example: `{"name":"phone ui","scope":"read","expires_at":"2099-01-01T00:00:00Z"}`,
