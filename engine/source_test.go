@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/engine"
@@ -344,4 +345,32 @@ func TestTrafficIsFedByTheFetchForNodes(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
+}
+
+func FuzzUsageHeader(f *testing.F) {
+	for _, header := range []string{"upload=1024; download=2048; total=10240; expire=4102444800", "total=1e400;upload=-0;expire=253402300800",
+		"plan_name=base64:AA==;app_url=\x00;total=0x1p4", ";=;;a==b;reset_day=-9223372036854775808"} {
+		f.Add(header, "Pro")
+	}
+	web := &answers{}
+	b := newWorkbench(f, web)
+	b.put(f, remoteAir("air"))
+	f.Fuzz(func(t *testing.T, header, title string) {
+		web.set(air, answer{header: map[string]string{"Subscription-Userinfo": header, "Profile-Title": title}})
+		got, err := b.Traffic(t.Context(), "air", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		jsonText(t, got)
+		tr := got.Traffic
+		if tr == nil {
+			return
+		}
+		if tr.UploadBytes < 0 || tr.DownloadBytes < 0 || tr.UsedBytes != tr.UploadBytes+tr.DownloadBytes || tr.UsedBytes < 0 {
+			t.Errorf("got %+v", tr)
+		}
+		if strings.ContainsFunc(tr.PlanName+tr.AppURL, unicode.IsControl) {
+			t.Errorf("got texts %q, %q", tr.PlanName, tr.AppURL)
+		}
+	})
 }
