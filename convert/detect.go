@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/convert/doc"
 )
 
 // Parse reads a text in the given format, or in the one that it is found to be
@@ -78,6 +79,9 @@ func (r *Registry) detect(text string) (Batch, error) {
 		if err := jsonError(s); err != nil {
 			return Batch{}, err
 		}
+	}
+	if s.deep() {
+		return Batch{}, ParseError(doc.ErrTooDeep)
 	}
 	var tried []string
 	for i := range r.parsers {

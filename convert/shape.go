@@ -25,6 +25,7 @@ type Shape struct {
 
 	lined    bool
 	first    string
+	entry    string // of a list, the lines of its first entry
 	keys     []string
 	sections []string
 }
@@ -58,6 +59,28 @@ func (s *Shape) JSON() byte {
 		}
 	}
 	return 0
+}
+
+// deep reports whether a text that begins like JSON nests deeper than any
+// format may.
+func (s *Shape) deep() bool {
+	if s.JSON() == 0 {
+		return false
+	}
+	depth := 0
+	for i := s.start; i < len(s.Text); i++ {
+		switch s.Text[i] {
+		case '"':
+			i = skipString(s.Text, i) - 1
+		case '{', '[':
+			if depth++; depth > MaxDepth {
+				return true
+			}
+		case '}', ']':
+			depth--
+		}
+	}
+	return false
 }
 
 // Has reports whether every key is a member of the top-level JSON object.
@@ -168,10 +191,41 @@ func (s *Shape) FirstLine() string {
 	return s.first
 }
 
+// EntryHas reports whether a text that is no JSON begins with a YAML list
+// whose first entry is a mapping with all of the keys.
+func (s *Shape) EntryHas(keys ...string) bool {
+	s.lines()
+	for _, key := range keys {
+		if !mentions(s.entry, key) {
+			return false
+		}
+	}
+	return s.entry != ""
+}
+
+// mentions reports whether a piece of YAML has a key: the word where a key may
+// begin, with a colon and a blank after it.
+func mentions(text, key string) bool {
+	for {
+		i := strings.Index(text, key)
+		if i < 0 {
+			return false
+		}
+		before := strings.TrimRight(text[:i], `"'`)
+		text = text[i+len(key):]
+		after := strings.TrimLeft(strings.TrimLeft(text, `"'`), " ")
+		if (before == "" || strings.IndexByte("{,- \t\n", before[len(before)-1]) >= 0) &&
+			strings.HasPrefix(after, ":") && (len(after) == 1 || strings.IndexByte(" \t\n", after[1]) >= 0 || text[0] != ':') {
+			return true
+		}
+	}
+}
+
 // Limits of what lines keeps; a profile has a dozen of each.
 const (
 	maxTopKeys  = 256
 	maxSections = 256
+	maxEntry    = 16 << 10 // bytes
 )
 
 // lines notes once what the lines of a text that is no JSON begin with.
@@ -183,7 +237,17 @@ func (s *Shape) lines() {
 	if s.JSON() != 0 {
 		return
 	}
+	indent, inEntry := "", false
 	for line := range Lines(s.Text) {
+		if s.first != "" {
+			line = strings.TrimPrefix(line, indent)
+		}
+		if inEntry {
+			inEntry = (line == "" || line[0] == ' ' || line[0] == '\t') && len(s.entry)+len(line) < maxEntry
+			if inEntry {
+				s.entry += line + "\n"
+			}
+		}
 		if line == "" || s.first != "" && (line[0] == ' ' || line[0] == '-' || line[0] == '#') {
 			continue
 		}
@@ -193,6 +257,11 @@ func (s *Shape) lines() {
 		}
 		if s.first == "" {
 			s.first = trimmed
+			indent = line[:len(line)-len(strings.TrimLeft(line, " "))]
+			line = line[len(indent):]
+			if trimmed == "-" || strings.HasPrefix(trimmed, "- ") {
+				s.entry, inEntry = trimmed[1:min(len(trimmed), maxEntry)]+"\n", true
+			}
 		}
 		if trimmed[0] == '[' && trimmed[len(trimmed)-1] == ']' {
 			if len(s.sections) < maxSections {

@@ -48,6 +48,33 @@ func TestShapeKnowsTheMembersOfAnObject(t *testing.T) {
 	}
 }
 
+func TestShapeKnowsTheFirstEntryOfAList(t *testing.T) {
+	for text, want := range map[string]bool{
+		"- name: a\n  type: b\n":                        true,
+		"- server: a\n  type: b\n  name: c":             true,
+		"# comment\n-\n  type: b\n\n  \"name\": c\n":    true,
+		"  - type: b\n    name: c\n":                    true,
+		"- {name: a, type: b}\n":                        true,
+		"- {\"name\":\"a\",'type':'b'}\n":               true,
+		"- {name: a}\n- {type: b}\n":                    false,
+		"- name: a\ntype: b\n":                          false,
+		"- trojan://p@name:1?type=ws#a\n":               false,
+		"- {rename: a, prototype: b}\n":                 false,
+		"- name:a, type:b\n":                            false,
+		"name: a\ntype: b\n":                            false,
+		"- a: name\n  b: type\n":                        false,
+		"- " + strings.Repeat("x", 1<<20) + "\n  name:": false,
+		"": false,
+	} {
+		if got := convert.ShapeOf(text).EntryHas("name", "type"); got != want {
+			t.Errorf("%.60q: got %v, want %v", text, got, want)
+		}
+	}
+	if !convert.ShapeOf("\n  proxies:\n  - a\n").TopKey("proxies") || convert.ShapeOf("a:\n  proxies:\n").TopKey("proxies") {
+		t.Error("the top level of an indented document is told wrongly")
+	}
+}
+
 func TestShapeKnowsArraysAndFlowStyle(t *testing.T) {
 	s := convert.ShapeOf(`[{"outbounds": [{"protocol": "a"}]}, {"outbounds": []}]`)
 	if s.JSON() != '[' || s.Has("outbounds") {

@@ -164,11 +164,7 @@ func detect(s *convert.Shape) bool {
 	case '[':
 		return s.First("").Has("name", "type")
 	}
-	if s.TopKey(listKeys...) || s.TopKey("name") && s.TopKey("type") {
-		return true
-	}
-	first := s.FirstLine()
-	return strings.HasPrefix(first, "- ") && (strings.Contains(first, "name:") || strings.Contains(first, "type:") || strings.Contains(first, `"name"`))
+	return s.TopKey(listKeys...) || s.TopKey("name") && s.TopKey("type") || s.EntryHas("name", "type")
 }
 
 // bytesANode is about what a proxy takes in a file; it sizes the list of nodes,
