@@ -85,7 +85,7 @@ type program struct {
 	alsoRaw    string
 	always     turns   // rows whose turn comes with every node
 	nested     turns   // write: objects, which may have raw keys alone
-	turnsOf    []turns // write: the rows of a leaf, by its id
+	turnsOf    []turns // write: the rows of a leaf, by its id; nil where the rows are few
 	rest       bool    // unknown keys go to opaque
 	applicable field.Set
 	written    field.Set // leaves that a row writes in some node
@@ -97,6 +97,9 @@ type program struct {
 // node, so both directions go from one member to the next and leave the others
 // untouched, in memory too.
 type turns [4]uint64
+
+// fewRows is how many rows are asked one by one rather than by leaf.
+const fewRows = 16
 
 // maxRows is how many rows one object may have.
 const maxRows = 64 * len(turns{})
@@ -280,7 +283,9 @@ func (d *Dialect) compile(rows []Row, fold func(string) string, write bool, v Ve
 		if d.Sorted {
 			slices.SortStableFunc(p.rows, d.order)
 		}
-		p.turnsOf = make([]turns, field.Len())
+		if len(p.rows) > fewRows {
+			p.turnsOf = make([]turns, field.Len())
+		}
 		for k := range p.rows {
 			s := &p.rows[k]
 			if s.eager {
@@ -289,10 +294,12 @@ func (d *Dialect) compile(rows []Row, fold func(string) string, write bool, v Ve
 			if s.prog != nil {
 				p.nested.add(k)
 			}
-			s.mask.Each(func(id field.ID) bool {
-				p.turnsOf[id].add(k)
-				return true
-			})
+			if p.turnsOf != nil {
+				s.mask.Each(func(id field.ID) bool {
+					p.turnsOf[id].add(k)
+					return true
+				})
+			}
 		}
 		return p
 	}

@@ -230,10 +230,18 @@ func (w *Writer) rawOf(p *program, at int) {
 
 func (w *Writer) write(p *program) {
 	turn := p.always
-	w.has.Each(func(id field.ID) bool {
-		turn.addAll(&p.turnsOf[id])
-		return true
-	})
+	if p.turnsOf != nil {
+		w.has.Each(func(id field.ID) bool {
+			turn.addAll(&p.turnsOf[id])
+			return true
+		})
+	} else {
+		for k := range p.rows {
+			if p.rows[k].mask.Meets(&w.has) {
+				turn.add(k)
+			}
+		}
+	}
 	if len(w.raw) > 0 {
 		turn.addAll(&p.nested)
 	}
