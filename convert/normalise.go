@@ -3,6 +3,7 @@ package convert
 import (
 	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,7 +97,11 @@ func (z *normaliser) node(n *sandrone.Node, index int) {
 		normaliseWireGuard(n)
 	}
 	if n.Hysteria != nil {
+		before := len(z.warnings)
 		z.hysteria(n)
+		if len(z.warnings) > before && reflect.ValueOf(*n.Hysteria).IsZero() {
+			n.Hysteria = nil // what it held is in raw now
+		}
 	}
 	if t := n.TUIC; t != nil {
 		switch t.CongestionControl = lower(t.CongestionControl); t.CongestionControl {
@@ -106,7 +111,11 @@ func (z *normaliser) node(n *sandrone.Node, index int) {
 		t.UDPRelayMode = lower(t.UDPRelayMode)
 		duration(&t.Heartbeat)
 		duration(&t.RequestTimeout)
+		before := len(z.warnings)
 		z.hopping(n, "tuic", &t.ServerPorts, &t.HopInterval)
+		if len(z.warnings) > before && reflect.ValueOf(*t).IsZero() {
+			n.TUIC = nil
+		}
 	}
 	if m := n.Mieru; m != nil {
 		m.Transport = strings.ToUpper(m.Transport)

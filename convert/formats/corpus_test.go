@@ -151,13 +151,13 @@ func codes(warnings []sandrone.Warning) []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-func TestShareLinkVectors(t *testing.T) {
+func TestVectors(t *testing.T) {
 	type vector struct {
 		ID, From, Input string
 		Expect          map[string]any
 		Warnings        []string
 	}
-	lines(t, "uri-vectors.jsonl", func(v vector) {
+	run := func(v vector) {
 		t.Run(v.ID, func(t *testing.T) {
 			nodes, warnings, err := read(v.From, v.Input)
 			if want, ok := v.Expect["error"]; ok {
@@ -189,7 +189,9 @@ func TestShareLinkVectors(t *testing.T) {
 				t.Errorf("warnings %v, want %v: %+v", got, v.Warnings, warnings)
 			}
 		})
-	})
+	}
+	lines(t, "uri-vectors.jsonl", run)
+	lines(t, "more-vectors.jsonl", run) // of every format, a rule each
 }
 
 func TestClientFiles(t *testing.T) {
