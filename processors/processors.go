@@ -19,6 +19,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/sandrone-gateway/sandrone"
 )
@@ -44,7 +45,8 @@ type Effects struct {
 // processor is one type of step on values of type V: a list of nodes or a file.
 type processor[V any] struct {
 	Descriptor
-	build func(params json.RawMessage) (step[V], error)
+	build  func(params json.RawMessage) (step[V], error)
+	schema func() json.RawMessage // nil where the descriptor has it
 }
 
 // step is a built processor. It returns its output and never writes to its
@@ -60,6 +62,8 @@ type Options struct {
 type Registry struct {
 	nodes map[string]*processor[[]entry]
 	file  map[string]*processor[File]
+
+	described sync.Once // schemas are made when first asked for; most processes need none
 }
 
 // New makes the registry of all steps.
@@ -91,6 +95,13 @@ func (r *Registry) Types(stage string) []string {
 // Descriptors lists all types: the file stage first, then nodes, each by type.
 // What it returns is shared and must not be changed.
 func (r *Registry) Descriptors() []*Descriptor {
+	r.described.Do(func() {
+		for _, p := range r.nodes {
+			if p.schema != nil {
+				p.ParamsSchema = p.schema()
+			}
+		}
+	})
 	var list []*Descriptor
 	for _, p := range r.file {
 		list = append(list, &p.Descriptor)
@@ -117,23 +128,28 @@ func (r *Registry) Descriptor(stage, kind string) *Descriptor {
 // define makes a nodes-stage processor of its params and of the function that
 // turns them into a step.
 func define[C any](d Descriptor, ps params[C], build func(*C) (step[[]entry], error)) *processor[[]entry] {
-	schema := ps.schema()
-	liftRules(schema)
-	text, err := json.Marshal(schema)
-	if err != nil {
-		panic("processors: schema of " + d.Type + ": " + err.Error())
-	}
-	d.ParamsSchema = text
 	if d.ErrorCodes == nil {
 		d.ErrorCodes = []sandrone.Code{sandrone.ProcessorConfigInvalid}
 	}
-	return &processor[[]entry]{d, func(raw json.RawMessage) (step[[]entry], error) {
-		var c C
-		if err := ps.decode(raw, &c); err != nil {
-			return nil, err
-		}
-		return build(&c)
-	}}
+	return &processor[[]entry]{
+		Descriptor: d,
+		build: func(raw json.RawMessage) (step[[]entry], error) {
+			var c C
+			if err := ps.decode(raw, &c); err != nil {
+				return nil, err
+			}
+			return build(&c)
+		},
+		schema: func() json.RawMessage {
+			schema := ps.schema()
+			liftRules(schema)
+			text, err := json.Marshal(schema)
+			if err != nil {
+				panic("processors: schema of " + d.Type + ": " + err.Error())
+			}
+			return text
+		},
+	}
 }
 
 // example makes a spec of a descriptor's example. It panics on bad JSON, which

@@ -73,7 +73,7 @@ func scriptNodes(t *ScriptType) *processor[[]entry] {
 		Type: "script", Stage: sandrone.NodesStage,
 		Params: json.RawMessage(`{"source":{"type":"inline","content":"function main(input) { input.nodes.reverse(); return input; }"}}`),
 	}}
-	return &processor[[]entry]{d, func(params json.RawMessage) (step[[]entry], error) {
+	return &processor[[]entry]{Descriptor: d, build: func(params json.RawMessage) (step[[]entry], error) {
 		if err := t.check(params); err != nil {
 			return nil, err
 		}
@@ -105,7 +105,7 @@ func scriptFile(t *ScriptType) *processor[File] {
 		Type: "script", Stage: sandrone.FileStage,
 		Params: json.RawMessage(`{"source":{"type":"inline","content":"function main(input) { input.file.content += '\\n'; return input; }"}}`),
 	}}
-	return &processor[File]{d, func(params json.RawMessage) (step[File], error) {
+	return &processor[File]{Descriptor: d, build: func(params json.RawMessage) (step[File], error) {
 		if err := t.check(params); err != nil {
 			return nil, err
 		}
