@@ -13,7 +13,7 @@ import (
 // sources hold nobody up.
 type turns chan struct{}
 
-func newTurns() turns { return make(turns, max(4, 2*runtime.GOMAXPROCS(0))) }
+func newTurns() turns { return make(turns, max(2, runtime.GOMAXPROCS(0))) }
 
 type turnKey struct{}
 

@@ -116,13 +116,17 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 // indented is the JSON form of a value that is a member of the answer's object.
 func indented(v any) ([]byte, error) { return json.MarshalIndent(v, "  ", "  ") }
 
+// maxHeld is how much of an answer is held before it is sent in pieces: many
+// clients may wait for theirs at once.
+const maxHeld = 256 << 10 // bytes
+
 // sendText answers with a text and what is to be said of it: the JSON text
 // head, which ends before a value, that value, and whether the text is a cached
 // one. The text is nearly all of the answer: it is escaped once, straight into
 // the buffer that is sent, and one too large for a buffer is sent in pieces.
 func sendText(w http.ResponseWriter, contentType string, body []byte, head string, value []byte, cached bool) error {
 	buf := buffers.Get().(*bytes.Buffer)
-	buf.Grow(min(len(body)+len(body)/8+len(value)+256, maxKept))
+	buf.Grow(min(len(body)+len(body)/8+len(value)+256, maxHeld))
 	text := buf.AvailableBuffer()
 	defer func() { putBuffer(bytes.NewBuffer(text)) }()
 
@@ -130,8 +134,8 @@ func sendText(w http.ResponseWriter, contentType string, body []byte, head strin
 	text = appendText(text, contentType)
 	text = append(text, ",\n  \"body\": \""...)
 	sent := false
-	for piece := range slices.Chunk(validText(body), maxKept/4) {
-		if len(text) > maxKept/2 {
+	for piece := range slices.Chunk(validText(body), maxHeld/4) {
+		if len(text) > maxHeld/2 {
 			if !sent {
 				sent = true
 				start(w, http.StatusOK, jsonType)

@@ -178,10 +178,11 @@ func idle(ctx context.Context, program, dir string) error {
 		return err
 	}
 	defer s.stop()
+	own := s.ownMemory()
 	if err := s.stop(); err != nil {
 		return err
 	}
-	fmt.Printf("\nIdle: %s (goal 20 MiB).\n", mebibytes(s.peak()))
+	fmt.Printf("\nIdle: %s (goal 20 MiB)%s.\n", mebibytes(s.peak()), own)
 	return nil
 }
 
@@ -282,6 +283,24 @@ func (s *server) peak() int64 {
 		return int64(r.Maxrss)
 	}
 	return int64(r.Maxrss) << 10
+}
+
+// ownMemory tells how much of the memory of a running server is its own, and
+// not pages of the executable that the system may drop at any time. Only Linux
+// knows.
+func (s *server) ownMemory() string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if kib, ok := strings.CutPrefix(line, "RssAnon:"); ok {
+			if n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(kib), " kB"), 10, 64); err == nil {
+				return ", of which " + mebibytes(n<<10) + " are not pages of the executable"
+			}
+		}
+	}
+	return ""
 }
 
 // ask sends a request, whose answer must be a success that arrives as a whole.
