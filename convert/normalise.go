@@ -371,9 +371,9 @@ func hostFromHeaders(t *sandrone.Transport) {
 }
 
 // headersFromHost states the host among the headers as well, where a transport
-// sends it as one.
+// sends it as one. The host is what counts: a step may have changed it alone.
 func headersFromHost(t *sandrone.Transport) {
-	if _, has := t.Headers["Host"]; t.Host == "" || has {
+	if t.Host == "" || t.Headers["Host"] == t.Host {
 		return
 	}
 	headers := make(map[string]string, len(t.Headers)+1)

@@ -1056,6 +1056,21 @@ var noSpace = table.Codec[string]{
 	},
 }
 
+// noColon is text between colons.
+var noColon = table.Codec[string]{
+	Read: table.Text.Read,
+	Write: func(o *doc.Items, key, v string) bool {
+		if strings.Contains(v, ":") {
+			return false
+		}
+		o.AddStr(key, v)
+		return true
+	},
+}
+
+// mieruTransport is what a mieru link calls the protocol of a port.
+var mieruTransport = table.Codec[string]{Read: table.Text.Read, Write: table.Among("TCP", "UDP").Write}
+
 // zero takes a parameter that says nothing when it is 0.
 func zero(param string) table.Row {
 	return table.Custom([]string{param}, func(r *table.Reader, i int) bool {
@@ -1223,6 +1238,9 @@ var portOrRange = table.Custom([]string{"port"},
 		n := w.Node
 		switch {
 		case n.Mieru != nil && n.Mieru.PortRange != "":
+			if item, _, ok := value.PortItem(n.Mieru.PortRange); !ok || item != n.Mieru.PortRange {
+				return false // a reader would not find it
+			}
 			w.Out.AddStr(key, n.Mieru.PortRange)
 		case n.Port != 0:
 			w.Out.AddInt(key, int(n.Port))
