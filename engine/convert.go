@@ -65,9 +65,8 @@ func (e *Engine) Convert(ctx context.Context, req ConvertRequest) (ConvertResult
 	}
 	w := &walk{report: sandrone.Report{Kind: "convert", Status: sandrone.StatusOK, CreatedAt: e.now().UTC()}}
 	result, err := e.convert(ctx, &req, w)
-	from, to, _ := strings.Cut(word(req.ToFormat), "@")
-	to, from = from, word(req.FromFormat)
-	e.metrics.Conversion(from, to, err == nil)
+	to, _, _ := strings.Cut(word(req.ToFormat), "@")
+	e.metrics.Conversion(word(req.FromFormat), to, err == nil)
 	return result, err
 }
 

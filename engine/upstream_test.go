@@ -222,7 +222,7 @@ func TestHostileAnswersAreClearErrors(t *testing.T) {
 			io.WriteString(w, `{"error":"unknown token"}`)
 		}, sandrone.ParseFailed, ""},
 		{"nothing", func(w http.ResponseWriter, r *http.Request) {}, sandrone.ParseFailed, "empty"},
-		{"status", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "sesame", 503) }, sandrone.FetchFailed, "status 503"},
+		{"status", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "sesame", http.StatusServiceUnavailable) }, sandrone.FetchFailed, "status 503"},
 		{"10 GiB", func(w http.ResponseWriter, r *http.Request) {
 			io.Copy(w, io.LimitReader(zeros{}, 10<<30))
 		}, sandrone.FetchFailed, "exceeds 16777216 bytes"},
