@@ -14,7 +14,7 @@ type Report struct {
 	SourceRefs    []SourceRef    `json:"source_refs,omitempty"`
 	Warnings      []Warning      `json:"warnings,omitempty"` // of all stages, in order of occurrence
 	Render        RenderSummary  `json:"render"`
-	Probe         *ProbeReport   `json:"probe,omitempty"` // probe runs only
+	Probe         *ProbeReport   `json:"probe,omitempty"`          // probe runs only
 	SourceResults []SourceResult `json:"source_results,omitempty"` // batch conversion only
 }
 
