@@ -220,7 +220,7 @@ func TestTimeLimitCoversEveryStage(t *testing.T) {
 		}},
 		{name: "second answer", handler: func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/" {
-				http.Redirect(w, r, "/next", 302)
+				http.Redirect(w, r, "/next", http.StatusFound)
 				return
 			}
 			<-r.Context().Done()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/sandrone-gateway/sandrone"
 )
@@ -223,9 +222,4 @@ func every(ctx context.Context, i int) error {
 		return ctx.Err()
 	}
 	return nil
-}
-
-// milliseconds is a param as a duration, bounded.
-func milliseconds(ms int) time.Duration {
-	return time.Duration(min(ms, int(time.Hour/time.Millisecond))) * time.Millisecond
 }
