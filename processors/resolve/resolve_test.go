@@ -168,9 +168,11 @@ func TestLookupOverHTTPS(t *testing.T) {
 
 func TestAnAnswerOverHTTPSThatIsNoneIsRefused(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
-		"status":   func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", 500) },
-		"redirect": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://192.0.2.1/", http.StatusTemporaryRedirect) },
-		"page":     func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("<html>")) },
+		"status": func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", 500) },
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://192.0.2.1/", http.StatusTemporaryRedirect)
+		},
+		"page": func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("<html>")) },
 		"junk": func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/dns-message")
 			w.Write([]byte("junk"))
