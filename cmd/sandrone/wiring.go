@@ -46,10 +46,9 @@ func (p *program) openStore(cmd *cobra.Command) *store.Store {
 // what is used. The log goes to standard error if it is shown at all.
 func (p *program) build(cmd *cobra.Command, s *store.Store, settings sandrone.Settings, overrides []engine.Override, showLog bool) (*parts, error) {
 	b := &parts{
-		store:   s,
-		metrics: server.NewMetrics(),
-		level:   new(slog.LevelVar),
-		steps:   processors.New(processors.Options{Scripts: engine.ScriptType()}),
+		store: s,
+		level: new(slog.LevelVar),
+		steps: processors.New(processors.Options{Scripts: engine.ScriptType()}),
 	}
 	out := slog.Handler(slog.DiscardHandler)
 	if showLog {
@@ -61,7 +60,7 @@ func (p *program) build(cmd *cobra.Command, s *store.Store, settings sandrone.Se
 	if b.scripts, err = script.NewPool(script.Options{Log: log}); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
-	b.engine, err = engine.New(engine.Options{
+	o := engine.Options{
 		Registry:  formats.Registry(),
 		Settings:  settings,
 		DataDir:   p.directory(cmd),
@@ -69,11 +68,14 @@ func (p *program) build(cmd *cobra.Command, s *store.Store, settings sandrone.Se
 		Steps:     b.steps,
 		Scripts:   b.scripts,
 		Logger:    log,
-		Metrics:   b.metrics,
 		Overrides: overrides,
 		Getenv:    p.getenv,
-	})
-	if err != nil {
+	}
+	if s != nil { // one conversion counts nothing
+		b.metrics = server.NewMetrics()
+		o.Metrics = b.metrics
+	}
+	if b.engine, err = engine.New(o); err != nil {
 		b.close()
 		return nil, err
 	}
