@@ -133,6 +133,9 @@ func TestALargeBatchIsNoGrowth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes its time")
 	}
+	if raced {
+		t.Skip("the race detector multiplies the memory of a worker")
+	}
 	nodes := many(50_000)
 	start := time.Now()
 	got, _, err := runNodes(script.Env{Runner: pool}, params(renameScript, "timeout_ms", 60_000), script.Input{}, nodes...)
