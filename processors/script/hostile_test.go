@@ -131,12 +131,12 @@ func TestHostileScriptsAreStopped(t *testing.T) {
 	}
 	wg.Wait()
 	benign()
-	if grown := memory() - before; grown > 64<<20 {
+	if grown := memory() - before; !raced && grown > 64<<20 {
 		t.Errorf("this process has grown by %d MiB", grown>>20)
 	}
 	p.Close()
 	// A run may add 256 MiB; what a worker has before it is small.
-	if peak := childPeak(); peak > 384<<20 {
+	if peak := childPeak(); !raced && peak > 384<<20 {
 		t.Errorf("a worker came to %d MiB", peak>>20)
 	}
 }
@@ -163,7 +163,7 @@ func TestLargeResultsDoNotGrowTheParent(t *testing.T) {
 		}
 	}
 	runtime.GC()
-	if grown := memory() - before; grown > 128<<20 {
+	if grown := memory() - before; !raced && grown > 128<<20 {
 		t.Errorf("this process has grown by %d MiB", grown>>20)
 	}
 }
