@@ -113,9 +113,14 @@ func TestHostileScriptsAreStopped(t *testing.T) {
 				t.Errorf("%s: %v", c.name, err)
 				return
 			}
-			start := time.Now()
-			_, _, err = s.Nodes(t.Context(), script.Input{}, sample)
-			took := time.Since(start)
+			// A machine that is busy with something else can be late; a
+			// script that escapes is late each time.
+			var took time.Duration
+			for try := 0; try == 0 || took > 2*limit && try < 3; try++ {
+				start := time.Now()
+				_, _, err = s.Nodes(t.Context(), script.Input{}, sample)
+				took = time.Since(start)
+			}
 			if code := codeOf(err); code != sandrone.ScriptTimeout && code != sandrone.ScriptRuntime {
 				t.Errorf("%s: got %v", c.name, err)
 			}
