@@ -6,8 +6,6 @@
 package jsonnodes
 
 import (
-	"strings"
-
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert"
 	"github.com/sandrone-gateway/sandrone/convert/doc"
@@ -60,20 +58,19 @@ func mine(s *convert.Shape) bool {
 	return s.HasAny(own...) && !s.HasAny("server_port", "tag") && (!s.Has("tls") || s.Kind("tls") == '{')
 }
 
-type reader struct {
-	convert.Batch
-	*table.Reader
-	count int
-}
+type reader struct{ convert.Entries }
+
+var entryKeys = convert.EntryKeys{Name: "name", Type: "type", Server: "server", Port: "port"}
 
 func parse(text string) (convert.Batch, error) {
-	r := &reader{Reader: dialect.NewReader()}
+	r := &reader{convert.Entries{Reader: dialect.NewReader(), Format: "json-nodes", Code: sandrone.WarnOutboundSkipped, Keys: entryKeys}}
 	r.Nodes = make([]sandrone.Node, 0, min(1+len(text)/bytesANode, convert.MaxNodes))
-	found, err := doc.EachJSON(text, []string{"nodes"}, r.entry)
-	if err == nil && len(found) == 0 && r.count == 0 {
+	each := r.Each(r.entry)
+	found, err := doc.EachJSON(text, []string{"nodes"}, each)
+	if err == nil && len(found) == 0 && r.Count == 0 {
 		var items doc.Items
 		if items, err = doc.ReadJSON(nil, text); err == nil && items[0].Kind == doc.Map {
-			err = r.entry("", items)
+			err = each("", items)
 		}
 	}
 	if err != nil {
@@ -82,39 +79,17 @@ func parse(text string) (convert.Batch, error) {
 	return r.Batch, nil
 }
 
-func (r *reader) entry(_ string, e doc.Items) error {
-	r.count++
-	if len(r.Warnings) > convert.MaxWarnings {
-		return convert.ErrTooManyWarnings
-	}
-	if len(r.Nodes) >= convert.MaxNodes {
-		return convert.ErrTooManyNodes
-	}
-	if e[0].Kind != doc.Map {
-		r.skip(e, "it is no object")
-		return nil
-	}
-	word := ""
-	if i := e.Find(0, "type"); i >= 0 {
-		word, _ = e.Scalar(i)
-	}
-	n := sandrone.Node{Type: sandrone.TypeOf(strings.ToLower(word))}
+func (r *reader) entry(e doc.Items) error {
+	n := sandrone.Node{Type: sandrone.TypeOf(convert.Word(e, "type"))}
 	if n.Type == "" {
-		r.skip(e, "unknown type")
+		r.Skip(e, "unknown type")
 		return nil
 	}
-	warnings, err := r.Read(&n, e, len(r.Nodes))
-	if err != nil {
-		r.skip(e, err.Error())
+	warnings, ok := r.Read(&n, e)
+	if !ok {
 		return nil
 	}
-	r.Nodes = append(r.Nodes, n)
-	r.Warnings = append(r.Warnings, warnings...)
-	return nil
-}
-
-func (r *reader) skip(e doc.Items, reason string) {
-	r.Warnings = append(r.Warnings, convert.SkippedEntry(sandrone.WarnOutboundSkipped, "json-nodes", r.count, reason, e, convert.EntryKeys{Name: "name", Type: "type", Server: "server", Port: "port"}))
+	return r.Keep(n, warnings)
 }
 
 func render(nodes []sandrone.Node, o convert.RenderOptions) convert.Rendered {

@@ -8,7 +8,6 @@ package mihomo
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert"
@@ -54,17 +53,14 @@ var listKeys = []string{"proxies", "Proxy"}
 // builtIn are types of a file that are policies and no proxies.
 var builtIn = map[string]bool{"reject": true, "reject-drop": true, "pass": true, "dns": true, "compatible": true, "rematch": true}
 
-type reader struct {
-	convert.Batch
-	*table.Reader
-	count int // entries seen
-}
+type reader struct{ convert.Entries }
 
 func parse(text string) (convert.Batch, error) {
-	r := &reader{Reader: dialect.NewReader()}
+	r := &reader{convert.Entries{Reader: dialect.NewReader(), Format: "mihomo", Code: sandrone.WarnProxySkipped, Keys: entryKeys}}
+	each := r.Each(r.entry)
 	r.Nodes = make([]sandrone.Node, 0, min(1+len(text)/bytesANode, convert.MaxNodes))
-	found, err := doc.EachYAML(text, listKeys, r.entry)
-	if err == nil && len(found) == 0 && r.count == 0 {
+	found, err := doc.EachYAML(text, listKeys, each)
+	if err == nil && len(found) == 0 && r.Count == 0 {
 		err = r.single(text)
 	}
 	if syntax, ok := errors.AsType[*doc.SyntaxError](err); ok && len(r.Nodes) > 0 {
@@ -91,54 +87,31 @@ func (r *reader) single(text string) error {
 	if items.Find(0, "type") < 0 || items.Find(0, "name") < 0 {
 		return nil
 	}
-	return r.entry("", items)
+	return r.Each(r.entry)("", items)
 }
 
-func (r *reader) entry(_ string, e doc.Items) error {
-	r.count++
-	if len(r.Warnings) > convert.MaxWarnings {
-		return convert.ErrTooManyWarnings
-	}
-	if len(r.Nodes) >= convert.MaxNodes {
-		return convert.ErrTooManyNodes
-	}
-	if e[0].Kind != doc.Map {
-		r.skip(e, "it is no object")
-		return nil
-	}
-	word := ""
-	if i := e.Find(0, "type"); i >= 0 {
-		word, _ = e.Scalar(i)
-		word = strings.ToLower(word)
-	}
+func (r *reader) entry(e doc.Items) error {
+	word := convert.Word(e, "type")
 	if builtIn[word] {
 		return nil
 	}
 	n := sandrone.Node{Type: sandrone.TypeOf(word)}
 	switch {
 	case word == "":
-		r.skip(e, "it has no type")
+		r.Skip(e, "it has no type")
 		return nil
 	case !dialect.Reads(n.Type):
-		r.skip(e, "unknown type")
+		r.Skip(e, "unknown type")
 		return nil
 	}
-	warnings, err := r.Read(&n, e, len(r.Nodes))
-	if err != nil {
-		r.skip(e, err.Error())
+	warnings, ok := r.Read(&n, e)
+	if !ok {
 		return nil
 	}
 	if n.Type == sandrone.Direct && !convert.DialsSpecially(&n) {
 		return nil // the client's own direct policy
 	}
-	r.Nodes = append(r.Nodes, n)
-	r.Warnings = append(r.Warnings, warnings...)
-	return nil
-}
-
-// skip notes an entry that is no node.
-func (r *reader) skip(e doc.Items, reason string) {
-	r.Warnings = append(r.Warnings, convert.SkippedEntry(sandrone.WarnProxySkipped, "mihomo", r.count, reason, e, entryKeys))
+	return r.Keep(n, warnings)
 }
 
 func render(nodes []sandrone.Node, o convert.RenderOptions) convert.Rendered {

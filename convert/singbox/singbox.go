@@ -51,21 +51,19 @@ var noNode = map[string]bool{"selector": true, "urltest": true, "block": true, "
 const shadowTLSType = "shadowtls"
 
 type reader struct {
-	convert.Batch
-	*table.Reader
+	convert.Entries
 	outer  *table.Reader
 	shells map[string]*shell // shadowtls outbounds by tag
 	spare  int               // bytes of them that nodes may still get
-	count  int               // entries seen
 }
 
 // bytesANode is about what a node takes in a file that is written in lines.
 const bytesANode = 360
 
 func parse(text string) (convert.Batch, error) {
-	r := &reader{Reader: dialect.NewReader()}
+	r := &reader{Entries: convert.Entries{Reader: dialect.NewReader(), Format: "sing-box", Code: sandrone.WarnOutboundSkipped, Keys: entryKeys}}
 	each := func(f func(key string, entry doc.Items) error) error {
-		r.count = 0
+		r.Count = 0
 		found, err := doc.EachJSON(text, listKeys, f)
 		if err != nil || len(found) > 0 {
 			return err
@@ -84,39 +82,20 @@ func parse(text string) (convert.Batch, error) {
 		}
 	}
 	r.Nodes = make([]sandrone.Node, 0, min(1+len(text)/bytesANode, convert.MaxNodes))
-	if err := each(r.entry); err != nil {
+	if err := each(r.Each(r.entry)); err != nil {
 		return r.Batch, convert.ParseError(err)
 	}
 	r.looseShells()
 	return r.Batch, nil
 }
 
-// typeOf returns the word for the entry's type.
-func typeOf(e doc.Items) string {
-	if e[0].Kind != doc.Map {
-		return ""
-	}
-	if i := e.Find(0, "type"); i >= 0 {
-		word, _ := e.Scalar(i)
-		return strings.ToLower(word)
-	}
-	return ""
-}
-
-func (r *reader) entry(_ string, e doc.Items) error {
-	r.count++
-	if len(r.Warnings) > convert.MaxWarnings {
-		return convert.ErrTooManyWarnings
-	}
-	word := typeOf(e)
+func (r *reader) entry(e doc.Items) error {
+	word := convert.Word(e, "type")
 	switch {
 	case noNode[word]:
 		return nil
-	case e[0].Kind != doc.Map:
-		r.skip(e, "it is no object")
-		return nil
 	case word == "":
-		r.skip(e, "it has no type")
+		r.Skip(e, "it has no type")
 		return nil
 	}
 	t, ok := types[word]
@@ -124,36 +103,26 @@ func (r *reader) entry(_ string, e doc.Items) error {
 		return nil
 	}
 	if !ok {
-		r.skip(e, "unknown type")
+		r.Skip(e, "unknown type")
 		return nil
 	}
-	if len(r.Nodes) >= convert.MaxNodes {
-		return convert.ErrTooManyNodes
-	}
 	n := sandrone.Node{Type: t}
-	warnings, err := r.Read(&n, e, len(r.Nodes))
-	var more []sandrone.Warning
-	if err == nil {
-		more, err = r.fold(&n)
+	warnings, ok := r.Read(&n, e)
+	if !ok {
+		return nil
 	}
-	if errors.Is(err, convert.ErrExpansion) {
+	more, err := r.fold(&n)
+	switch {
+	case errors.Is(err, convert.ErrExpansion):
 		return err
-	}
-	if err != nil {
-		r.skip(e, err.Error())
+	case err != nil:
+		r.Skip(e, err.Error())
 		return nil
 	}
 	if t == sandrone.Direct && !convert.DialsSpecially(&n) {
 		return nil // the client's own way out
 	}
-	r.Nodes = append(r.Nodes, n)
-	r.Warnings = append(append(r.Warnings, warnings...), more...)
-	return nil
-}
-
-// skip notes an entry that is no node.
-func (r *reader) skip(e doc.Items, reason string) {
-	r.Warnings = append(r.Warnings, convert.SkippedEntry(sandrone.WarnOutboundSkipped, "sing-box", r.count, reason, e, entryKeys))
+	return r.Keep(n, append(warnings, more...))
 }
 
 func render(nodes []sandrone.Node, o convert.RenderOptions) convert.Rendered {

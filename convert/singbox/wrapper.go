@@ -220,10 +220,10 @@ func (s *shell) tree() doc.Items {
 
 // shell collects the shadowtls outbounds.
 func (r *reader) shell(_ string, e doc.Items) error {
-	r.count++
+	r.Count++
 	tag := tagOf(e)
-	if typeOf(e) == shadowTLSType && tag != "" && r.shells[tag] == nil && len(r.shells) < convert.MaxNodes {
-		r.shells[tag] = &shell{number: r.count, text: string(doc.JSONOf(e, 0))}
+	if convert.Word(e, "type") == shadowTLSType && tag != "" && r.shells[tag] == nil && len(r.shells) < convert.MaxNodes {
+		r.shells[tag] = &shell{number: r.Count, text: string(doc.JSONOf(e, 0))}
 	}
 	return nil
 }
@@ -231,7 +231,7 @@ func (r *reader) shell(_ string, e doc.Items) error {
 // isShell reports whether the entry at hand is one of those collected.
 func (r *reader) isShell(e doc.Items) bool {
 	s := r.shells[tagOf(e)]
-	return s != nil && s.number == r.count
+	return s != nil && s.number == r.Count
 }
 
 func tagOf(e doc.Items) string {
@@ -255,8 +255,8 @@ func (r *reader) looseShells() {
 	}
 	slices.SortFunc(loose, func(a, b *shell) int { return a.number - b.number })
 	for _, s := range loose {
-		r.count = s.number
-		r.skip(s.tree(), "no outbound goes through this ShadowTLS")
+		r.Count = s.number
+		r.Skip(s.tree(), "no outbound goes through this ShadowTLS")
 	}
 }
 

@@ -44,56 +44,31 @@ func detect(s *convert.Shape) bool {
 	return first.Has("server_port", "method")
 }
 
-type reader struct {
-	convert.Batch
-	*table.Reader
-	count int // entries seen
-}
+type reader struct{ convert.Entries }
 
 func parse(text string) (convert.Batch, error) {
-	r := &reader{Reader: dialect.NewReader()}
-	if _, err := doc.EachJSON(text, listKeys, r.entry); err != nil {
+	r := &reader{convert.Entries{Reader: dialect.NewReader(), Format: "sip008", Code: sandrone.WarnOutboundSkipped, Keys: entryKeys, Type: sandrone.Shadowsocks}}
+	if _, err := doc.EachJSON(text, listKeys, r.Each(r.entry)); err != nil {
 		return r.Batch, convert.ParseError(err)
 	}
 	return r.Batch, nil
 }
 
-func (r *reader) entry(_ string, e doc.Items) error {
-	r.count++
-	if len(r.Warnings) > convert.MaxWarnings {
-		return convert.ErrTooManyWarnings
-	}
-	if len(r.Nodes) >= convert.MaxNodes {
-		return convert.ErrTooManyNodes
-	}
-	if e[0].Kind != doc.Map {
-		r.skip(e, "it is no object")
-		return nil
-	}
+func (r *reader) entry(e doc.Items) error {
 	n := sandrone.Node{Type: sandrone.Shadowsocks}
-	warnings, err := r.Read(&n, e, len(r.Nodes))
+	warnings, ok := r.Read(&n, e)
 	switch {
-	case err != nil:
-		r.skip(e, err.Error())
+	case !ok:
 	case n.Server == "":
-		r.skip(e, "it has no server")
+		r.Skip(e, "it has no server")
 	case n.Port == 0: // providers write their notices like this
-		r.skip(e, "it has no port")
+		r.Skip(e, "it has no port")
 	case n.Cipher == "":
-		r.skip(e, "it has no method")
+		r.Skip(e, "it has no method")
 	default:
-		r.Nodes = append(r.Nodes, n)
-		r.Warnings = append(r.Warnings, warnings...)
+		return r.Keep(n, warnings)
 	}
 	return nil
-}
-
-// skip notes an entry that is no node. Whatever the entry says, it would have
-// been a Shadowsocks server.
-func (r *reader) skip(e doc.Items, reason string) {
-	w := convert.SkippedEntry(sandrone.WarnOutboundSkipped, "sip008", r.count, reason, e, entryKeys)
-	w.NodeContext.Type = sandrone.Shadowsocks
-	r.Warnings = append(r.Warnings, w)
 }
 
 var entryKeys = convert.EntryKeys{Name: "remarks", Server: "server", Port: "server_port"}

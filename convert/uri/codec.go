@@ -176,21 +176,7 @@ func downloadReality(n *sandrone.Node) bool {
 // security is the row that says whether there is TLS, and whether it is
 // REALITY. Links of protocols that are always in TLS need it for REALITY only.
 func security(optional bool) table.Row {
-	row := table.Custom([]string{"security", "tls"},
-		func(r *table.Reader, i int) bool {
-			s, ok := r.Doc.Scalar(i)
-			if !ok {
-				return false
-			}
-			on, isReality, ok := securityWord(s)
-			if isReality {
-				table.Set(r, f.TLS.RealityEnabled, true)
-			}
-			if on {
-				table.Set(r, f.TLS.Enabled, true)
-			}
-			return ok
-		},
+	row := table.Custom([]string{"security", "tls"}, readSecurity,
 		func(w *table.Writer, key string) bool {
 			switch {
 			case hasReality(w.Node):
@@ -208,6 +194,22 @@ func security(optional bool) table.Row {
 		return row.Always()
 	}
 	return row
+}
+
+// readSecurity takes the word for TLS, REALITY or neither.
+func readSecurity(r *table.Reader, i int) bool {
+	s, ok := r.Doc.Scalar(i)
+	if !ok {
+		return false
+	}
+	on, isReality, ok := securityWord(s)
+	if isReality {
+		table.Set(r, f.TLS.RealityEnabled, true)
+	}
+	if on {
+		table.Set(r, f.TLS.Enabled, true)
+	}
+	return ok
 }
 
 func securityWord(s string) (on, isReality, ok bool) {

@@ -297,21 +297,7 @@ var (
 			return false
 		}, f.Transport.Path.Info, f.Transport.ServiceName.Info, f.Transport.Seed.Info, f.Transport.QUICKey.Info).Always()
 
-	jsonTLS = table.Custom([]string{"tls", "streamSecurity"},
-		func(r *table.Reader, i int) bool {
-			s, ok := r.Doc.Scalar(i)
-			if !ok {
-				return false
-			}
-			on, isReality, ok := securityWord(s)
-			if on {
-				table.Set(r, f.TLS.Enabled, true)
-			}
-			if isReality {
-				table.Set(r, f.TLS.RealityEnabled, true)
-			}
-			return ok
-		},
+	jsonTLS = table.Custom([]string{"tls", "streamSecurity"}, readSecurity,
 		func(w *table.Writer, key string) bool {
 			s := ""
 			if t := w.Node.TLS; t != nil && t.Enabled {
