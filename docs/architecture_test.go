@@ -109,14 +109,15 @@ func TestThePackagesImportEachOtherAsTheArrowsSay(t *testing.T) {
 // What a package is for decides which libraries it may need.
 func TestOnlyTheDoorsKnowTheirLibraries(t *testing.T) {
 	for library, rooms := range map[string][]string{
-		"net/http":             {"fetch", "engine", "server", "web", "processors/resolve", "cmd/sandrone", "tools/bench", "tools/load"},
-		"os/exec":              {"engine", "processors/script/internal/worker", "tools/bench", "tools/load"},
-		"github.com/spf13/":    {"cmd/sandrone"},
-		"github.com/go-chi/":   {"server"},
-		"go.yaml.in/yaml/":     {"convert/doc"},
-		"github.com/chromedp/": {},
-		"github.com/rogpeppe/": {},
-		"mvdan.cc/sh/":         {},
+		"net/http":                         {"fetch", "engine", "mcp", "server", "web", "processors/resolve", "cmd/sandrone", "tools/bench", "tools/load"},
+		"os/exec":                          {"engine", "processors/script/internal/worker", "tools/bench", "tools/load"},
+		"github.com/spf13/":                {"cmd/sandrone"},
+		"github.com/go-chi/":               {"server"},
+		"go.yaml.in/yaml/":                 {"convert/doc"},
+		"github.com/chromedp/":             {},
+		"github.com/modelcontextprotocol/": {"mcp"},
+		"github.com/rogpeppe/":             {},
+		"mvdan.cc/sh/":                     {},
 	} {
 		for pkg, paths := range imports(t) {
 			for _, path := range paths {

@@ -30,8 +30,10 @@ func (s scope) String() string { return [...]string{"public", "read", "write", "
 type scopeKey struct{}
 
 // callerScope is the scope of the one who sent r, as the guard found it.
-func callerScope(r *http.Request) scope {
-	s, _ := r.Context().Value(scopeKey{}).(scope)
+func callerScope(r *http.Request) scope { return scopeOf(r.Context()) }
+
+func scopeOf(ctx context.Context) scope {
+	s, _ := ctx.Value(scopeKey{}).(scope)
 	return s
 }
 

@@ -158,11 +158,15 @@ func shorten(text string, most int) string {
 // told. The text of an unknown error may quote a definition or an address, so
 // only kinds whose text is known are written out; of the others, the type is.
 func (s *Server) logCause(r *http.Request, err error) {
-	attrs := []slog.Attr{slog.String("path", shorten(maskPath(r.URL.Path), 512)), slog.String("cause", causeText(err))}
+	s.logFault(r.Context(), shorten(maskPath(r.URL.Path), 512), err)
+}
+
+func (s *Server) logFault(ctx context.Context, path string, err error) {
+	attrs := []slog.Attr{slog.String("path", path), slog.String("cause", causeText(err))}
 	if p, ok := errors.AsType[*engine.PanicError](err); ok {
 		attrs = append(attrs, slog.String("stack", string(p.Stack)))
 	}
-	s.log.LogAttrs(r.Context(), slog.LevelError, "internal error", attrs...)
+	s.log.LogAttrs(ctx, slog.LevelError, "internal error", attrs...)
 }
 
 func causeText(err error) string {

@@ -38,6 +38,7 @@ type Metrics struct {
 	scripts        *prometheus.CounterVec
 	scriptTimes    *prometheus.HistogramVec
 	probed         *prometheus.CounterVec
+	mcpCalls       *prometheus.CounterVec
 	refreshed      *prometheus.CounterVec
 	lastRefresh    prometheus.Gauge
 }
@@ -87,6 +88,7 @@ func NewMetrics() *Metrics {
 	m.scripts = counters("sandrone_script_runs_total", "Runs of user scripts.", "result")
 	m.scriptTimes = histograms("sandrone_script_duration_seconds", "Time of a run of a user script.", "result")
 	m.probed = counters("sandrone_probe_nodes_total", "Probed nodes.", "method", "core", "result")
+	m.mcpCalls = counters("sandrone_mcp_calls_total", "Calls of MCP tools.", "tool", "result")
 	m.refreshed = counters("sandrone_scheduled_refresh_targets_total", "Targets of the scheduled refresh.", "result")
 	m.lastRefresh = gauge("sandrone_scheduled_refresh_last_success_timestamp_seconds", "When a scheduled refresh last ended without a failure.")
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/sandrone-gateway/sandrone/catalog"
 	"github.com/sandrone-gateway/sandrone/engine"
+	"github.com/sandrone-gateway/sandrone/mcp"
 )
 
 // The time limits of connections. The body of a public request has its own in
@@ -46,6 +47,8 @@ type Options struct {
 	Logs    *Logs        // the handler of Logger, whose entries the API shows; nil means that it shows none
 	Metrics *Metrics     // nil means counters that nobody else has
 
+	MCPExtensions []mcp.Extension // what the MCP endpoint has besides the program's own
+
 	Now func() time.Time // nil means time.Now; the clock of rate limits and file names
 }
 
@@ -59,6 +62,7 @@ type Server struct {
 	log     *slog.Logger
 	logs    *Logs
 	metrics *Metrics
+	mcp     *mcp.Endpoint
 	now     func() time.Time
 
 	mux         *chi.Mux
@@ -104,6 +108,7 @@ func New(o Options) (*Server, error) {
 		s.now = time.Now
 	}
 	s.showMetrics = s.metrics.show(o.Engine)
+	s.mcp = s.newMCP(o.MCPExtensions)
 	s.mux = s.router()
 	return s, nil
 }

@@ -1,0 +1,148 @@
+// Package mcp is the agents' door: an endpoint of the Model Context Protocol
+// over HTTP, with tools, resources and prompts over the same methods that the
+// HTTP API calls.
+//
+// A request passes, in this order: the guards of package server, the gate
+// (gate.go), which holds what the protocol asks of a single message, the SDK,
+// and a handler, which decodes, calls one method of the engine or the
+// catalogue, and encodes.
+package mcp
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/catalog"
+	"github.com/sandrone-gateway/sandrone/engine"
+)
+
+// Version is the one revision of the protocol that is spoken.
+const Version = "2026-07-28"
+
+// Options make an [Endpoint]. Engine and Catalog are required.
+type Options struct {
+	Engine  *engine.Engine
+	Catalog *catalog.Catalog
+
+	// MayWrite reports whether the caller of a request may change what is
+	// stored. ctx is that of the HTTP request. nil means that everyone may.
+	MayWrite func(ctx context.Context) bool
+
+	// Called counts a finished call of a tool. nil means that nobody counts.
+	Called func(tool string, ok bool)
+
+	// Fault is told the cause of a failure that the client is not told. nil
+	// means that nobody is.
+	Fault func(ctx context.Context, err error)
+}
+
+// Extension is what a build adds that is no part of Sandrone, such as the
+// fixtures of a conformance suite.
+type Extension struct {
+	Configure func(*sdk.ServerOptions) // before the server is made; may be nil
+	Register  func(*sdk.Server)        // adds tools, resources and prompts; may be nil
+	Streamed  []string                 // its tools that answer with an event stream
+}
+
+// Endpoint answers MCP requests. It is an http.Handler and safe for concurrent
+// use. What it serves is made at the first request and fixed from then on.
+type Endpoint struct {
+	options    Options
+	extensions []Extension
+
+	once    sync.Once
+	server  *sdk.Server
+	handler http.Handler
+}
+
+// New returns an endpoint. It looks at no token, host or origin: the handler
+// around it does.
+func New(o Options, extensions ...Extension) *Endpoint {
+	if o.MayWrite == nil {
+		o.MayWrite = func(context.Context) bool { return true }
+	}
+	if o.Called == nil {
+		o.Called = func(string, bool) {}
+	}
+	if o.Fault == nil {
+		o.Fault = func(context.Context, error) {}
+	}
+	return &Endpoint{options: o, extensions: extensions}
+}
+
+// ServeHTTP answers one request.
+func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	e.once.Do(e.build)
+	e.handler.ServeHTTP(w, r)
+}
+
+// Server is the server behind the endpoint, for other transports.
+func (e *Endpoint) Server() *sdk.Server {
+	e.once.Do(e.build)
+	return e.server
+}
+
+func (e *Endpoint) build() {
+	options := &sdk.ServerOptions{
+		Instructions:              instructions,
+		SupportedProtocolVersions: []string{Version},
+		Capabilities: &sdk.ServerCapabilities{
+			Tools:     &sdk.ToolCapabilities{},
+			Resources: &sdk.ResourceCapabilities{},
+			Prompts:   &sdk.PromptCapabilities{},
+		},
+		SetCacheable: setCacheable,
+		Logger:       slog.New(slog.DiscardHandler),
+	}
+	for _, x := range e.extensions {
+		if x.Configure != nil {
+			x.Configure(options)
+		}
+	}
+	e.server = sdk.NewServer(&sdk.Implementation{Name: "sandrone", Version: sandrone.ThisBuild().Version}, options)
+	streamed := make(map[string]bool)
+	for _, x := range e.extensions {
+		if x.Register != nil {
+			x.Register(e.server)
+		}
+		for _, tool := range x.Streamed {
+			streamed[tool] = true
+		}
+	}
+	e.handler = transport(e.server, true)
+	if len(streamed) > 0 {
+		plain, stream := e.handler, transport(e.server, false)
+		e.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if streamed[r.Header.Get("Mcp-Name")] {
+				stream.ServeHTTP(w, r)
+				return
+			}
+			plain.ServeHTTP(w, r)
+		})
+	}
+}
+
+const instructions = "Sandrone converts proxy subscriptions between client formats and serves stored subscriptions and files; begin with sandrone_inspect and read only the catalogues and schemas that the task needs."
+
+func transport(s *sdk.Server, plainJSON bool) http.Handler {
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{
+		Stateless:                    true,
+		JSONResponse:                 plainJSON,
+		PropagateRequestCancellation: true,
+		DisableLocalhostProtection:   true, // the guards around the endpoint know when a host is foreign
+	})
+}
+
+// setCacheable says how long a client may keep an answer: lists until the
+// process may have been replaced by another build, what is stored not at all.
+func setCacheable(_ context.Context, req sdk.Request, c *sdk.Cacheable) {
+	c.CacheScope, c.TTLMs = "private", 300_000
+	if _, ok := req.(*sdk.ReadResourceRequest); ok {
+		c.TTLMs = 0
+	}
+}
