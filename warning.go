@@ -62,4 +62,5 @@ const (
 	WarnNodeRenamed       = "render_node_renamed"               // the name was changed for syntax or uniqueness
 	WarnNoShareLink       = "uri_profile_unsupported"           // the type has no share link
 	WarnRemoteStale       = "remote_stale"                      // a source failed and its last good copy was used
+	WarnDryRunSkipped     = "dry_run_step_skipped"              // a dry run passed over a step that asks the network
 )

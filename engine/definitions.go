@@ -91,12 +91,21 @@ func (e *Engine) Subscription(ctx context.Context, name string) (store.Record[sa
 // resolved; steps that could not run are warnings. Errors: invalid_argument,
 // precondition_failed, conflict.
 func (e *Engine) PutSubscription(ctx context.Context, s *sandrone.Subscription, pre store.Precondition) (Put, error) {
-	put, err := subscriptions.put(ctx, e, s, pre)
+	warnings, err := e.checkSubscription(s)
 	if err != nil {
-		return put, err
+		return Put{}, err
 	}
-	put.Warnings = e.checkStored(sandrone.NodesStage, s.Processors)
-	return put, nil
+	put, err := subscriptions.put(ctx, e, s, pre)
+	put.Warnings = warnings
+	return put, err
+}
+
+// checkSubscription is all that a put looks at besides what is stored.
+func (e *Engine) checkSubscription(s *sandrone.Subscription) ([]sandrone.Warning, error) {
+	if err := s.Normalise(); err != nil {
+		return nil, err
+	}
+	return e.checkStored(sandrone.NodesStage, s.Processors), nil
 }
 
 // DeleteSubscription deletes a subscription. Errors: not_found,
@@ -117,12 +126,21 @@ func (e *Engine) File(ctx context.Context, name string) (store.Record[sandrone.F
 
 // PutFile saves f as [Engine.PutSubscription] does.
 func (e *Engine) PutFile(ctx context.Context, f *sandrone.FileSpec, pre store.Precondition) (Put, error) {
-	put, err := files.put(ctx, e, f, pre)
+	warnings, err := e.checkFile(f)
 	if err != nil {
-		return put, err
+		return Put{}, err
 	}
-	put.Warnings = e.checkStored(sandrone.FileStage, f.Processors)
-	return put, nil
+	put, err := files.put(ctx, e, f, pre)
+	put.Warnings = warnings
+	return put, err
+}
+
+// checkFile is all that a put looks at besides what is stored.
+func (e *Engine) checkFile(f *sandrone.FileSpec) ([]sandrone.Warning, error) {
+	if err := f.Normalise(); err != nil {
+		return nil, err
+	}
+	return e.checkStored(sandrone.FileStage, f.Processors), nil
 }
 
 // DeleteFile deletes a file. Errors: not_found, precondition_failed.

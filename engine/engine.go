@@ -88,6 +88,7 @@ type live struct {
 	fetcher  Fetcher
 	prober   processors.Prober
 	network  resolve.Network // nil: steps have none
+	shut     bool            // nothing is asked: sources are their held copies, of any age
 }
 
 // New makes an engine. Settings that cannot be used are an invalid_argument

@@ -209,6 +209,7 @@ func (r *request) fileChain(ctx context.Context, f *frame, p *product, spec *san
 	run := processors.Run{
 		Target:   spec.Kind,
 		Request:  processors.Request{Args: args, Meta: r.meta},
+		Dry:      r.live.shut,
 		Services: processors.Services{Network: r.live.network, Now: r.e.now},
 	}
 	if draft {

@@ -788,6 +788,7 @@ func (r *request) chain(ctx context.Context, f *frame, p *product, c chain) erro
 		Request:  processors.Request{Args: c.Args, Meta: r.meta},
 		Field:    c.field,
 		Trace:    c.trace || r.watch != nil,
+		Dry:      r.live.shut,
 		Services: processors.Services{Network: r.live.network, Now: r.e.now},
 	}
 	if r.live.prober != nil {

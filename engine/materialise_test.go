@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,7 +25,19 @@ import (
 // bench is an engine with everything behind it, and a clock that tests move.
 type bench struct {
 	*engine.Engine
-	now time.Time
+	now    time.Time
+	writes atomic.Int64 // transactions that write
+}
+
+// counted is a backend that counts its writers.
+type counted struct {
+	store.Backend
+	writes *atomic.Int64
+}
+
+func (c counted) Update(ctx context.Context, fn func(store.KV) error) error {
+	c.writes.Add(1)
+	return c.Backend.Update(ctx, fn)
 }
 
 // newWorkbench makes an engine with a store in memory, all steps, and scripts
@@ -38,7 +51,7 @@ func newWorkbenchWith(t testing.TB, f engine.Fetcher, prober processors.Prober) 
 	t.Helper()
 	b := &bench{now: time.Unix(1_800_000_000, 0)}
 	clock := func() time.Time { return b.now }
-	s := store.New(store.Memory(), store.Options{Now: clock, CheckSettings: engine.CheckSettings})
+	s := store.New(counted{store.Memory(), &b.writes}, store.Options{Now: clock, CheckSettings: engine.CheckSettings})
 	if err := s.Create(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -104,6 +117,8 @@ type answers struct {
 	of    map[string]answer
 	asked map[string]int
 	last  fetch.Request
+
+	requests int // all, also for what has no answer
 }
 
 type answer struct {
@@ -132,6 +147,7 @@ func (a *answers) Get(_ context.Context, req fetch.Request) (*fetch.Response, er
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.last = req
+	a.requests++
 	to, ok := a.of[req.URL]
 	if !ok {
 		return nil, sandrone.Errorf(sandrone.FetchFailed, "remote returned status 404")

@@ -117,6 +117,12 @@ func (e *Engine) text(ctx context.Context, lv *live, w wanted) (*remoteText, err
 	}
 	now := e.now()
 	held, entry := e.heldText(ctx, key)
+	if lv.shut {
+		if held == nil {
+			return nil, sandrone.Errorf(sandrone.FetchFailed, "no copy of the source is held, and a dry run asks nobody")
+		}
+		return held, accept(held)
+	}
 	if held != nil && !w.refresh {
 		if ttl > 0 && entry.Fresh(now) {
 			if accept(held) == nil {

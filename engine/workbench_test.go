@@ -251,6 +251,7 @@ func TestWithoutStoreUseCasesOfTheStoreSaySo(t *testing.T) {
 	calls := map[string]func() error{
 		"list":     func() error { _, err := e.Subscriptions(ctx); return err },
 		"put":      func() error { _, err := e.PutSubscription(ctx, local("a"), store.Precondition{}); return err },
+		"dry run":  func() error { _, err := e.DryRunSubscription(ctx, local("a")); return err },
 		"delete":   func() error { return e.DeleteFile(ctx, "a", store.Precondition{}) },
 		"share":    func() error { _, err := e.SharedRead(ctx, engine.ShareRequest{ID: "sh_x"}); return err },
 		"settings": func() error { _, err := e.SettingsView(ctx); return err },

@@ -69,7 +69,7 @@ func probeMethod() param[probeParams] {
 }
 
 func (p *probeParams) run(ctx context.Context, s *scope, in []entry) ([]entry, error) {
-	if len(in) == 0 {
+	if s.dry() || len(in) == 0 {
 		return in, nil
 	}
 	if w, ok := repeated(in); ok {

@@ -101,6 +101,9 @@ type resolution struct {
 }
 
 func (p *resolveParams) run(ctx context.Context, s *scope, in []entry) ([]entry, error) {
+	if s.dry() {
+		return in, nil
+	}
 	if s.Network == nil {
 		return nil, sandrone.Errorf(sandrone.NotImplemented, "names cannot be looked up here")
 	}

@@ -24,6 +24,10 @@ type Run struct {
 	// Trace asks for what each step did to each node.
 	Trace bool
 
+	// Dry lets steps that exist to ask the network pass their input through,
+	// with a warning each.
+	Dry bool
+
 	Services
 }
 
@@ -114,6 +118,14 @@ func (s *scope) warn(w sandrone.Warning) {
 	index := s.index
 	w.ProcessorIndex = &index
 	s.warnings = append(s.warnings, w)
+}
+
+// dry reports whether the step is to be passed over, and warns of it.
+func (s *scope) dry() bool {
+	if s.Dry {
+		s.warn(sandrone.Warning{Code: sandrone.WarnDryRunSkipped, Message: "the step asks the network and was passed over by a dry run"})
+	}
+	return s.Dry
 }
 
 // newID returns the id of a node that the step made.
