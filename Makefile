@@ -10,7 +10,7 @@ FUZZTIME  ?= 20s
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: build check format vet lint test race fuzz golden bench load cores build-cores test-cores
+.PHONY: build check format vet lint test race fuzz golden bench load cores build-cores test-cores rule-sets
 
 # -buildvcs=auto: the version that the program shows comes from the checkout.
 build:
@@ -55,6 +55,10 @@ bench:
 # A server on loopback under 64 clients: requests a second, times, memory.
 load:
 	$(GO) run ./tools/load $(LOADFLAGS)
+
+# The catalogue of public rule sets, from listings of the collections.
+rule-sets:
+	$(GO) run ./tools/rulesets $(LISTINGS)
 
 # The real clients read what we write.
 cores: build-cores test-cores

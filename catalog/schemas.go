@@ -6,6 +6,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/files/ruleset"
 	"github.com/sandrone-gateway/sandrone/processors"
 	"github.com/sandrone-gateway/sandrone/processors/script"
 )
@@ -175,3 +176,15 @@ func (c *Catalog) Subscription() *jsonschema.Schema { return newSubscriptionSche
 
 // FileSpec returns the schema of the definition of a file.
 func (c *Catalog) FileSpec() *jsonschema.Schema { return newFileSchema() }
+
+// RuleSets are the public rule sets that a client can use.
+type RuleSets struct {
+	Items []ruleset.Item `json:"items"` // by name
+}
+
+// RuleSets lists the public rule sets for a client; the name is exact. An
+// unknown one is an invalid_argument error.
+func (c *Catalog) RuleSets(target string) (RuleSets, error) {
+	items, err := ruleset.Items(target)
+	return RuleSets{items}, err
+}

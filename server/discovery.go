@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/sandrone-gateway/sandrone/catalog"
 	"github.com/sandrone-gateway/sandrone/engine"
@@ -60,4 +61,23 @@ func (s *Server) getFeatures(w http.ResponseWriter, r *http.Request) error {
 	}
 	const scheduling = true // whoever serves runs the schedule too
 	return reply(w, http.StatusOK, catalog.NewFeatures(cores, len(found.Probe.Methods) > 0, scheduling))
+}
+
+// getRuleSets lists the public rule sets for a client. The answer is large and
+// seldom asked for, so it is made anew each time rather than kept.
+func (s *Server) getRuleSets(w http.ResponseWriter, r *http.Request) error {
+	query, err := readQuery(r)
+	if err != nil {
+		return err
+	}
+	sets, err := s.catalog.RuleSets(strings.TrimSpace(query.Get("target")))
+	if err != nil {
+		return err
+	}
+	text, err := encode(sets)
+	if err != nil {
+		return err
+	}
+	sendHashed(w, r, text)
+	return nil
 }

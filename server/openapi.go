@@ -1,8 +1,6 @@
 package server
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"reflect"
@@ -273,13 +271,7 @@ func (s *Server) getOpenAPI(w http.ResponseWriter, r *http.Request) error {
 		}
 		body, _ = s.documents.LoadOrStore(openAPIPath, made)
 	}
-	text := body.([]byte)
-	hash := sha256.Sum256(text)
-	etag := `"` + hex.EncodeToString(hash[:16]) + `"`
-	tagged(w, etag)
-	if !unchanged(w, r, etag) {
-		send(w, http.StatusOK, jsonType, text)
-	}
+	sendHashed(w, r, body.([]byte))
 	return nil
 }
 

@@ -398,7 +398,10 @@ func TestDiagnoseAndPatternRoutes(t *testing.T) {
 
 func TestSchemaRoutes(t *testing.T) {
 	const root = "/v1/schemas"
-	runRows(t, setup{token: token}.start(t), []row{
+	h := setup{token: token}.start(t)
+	const sets = "/v1/rule-set-catalog?target="
+	tag := tagOf(t, h, as("GET", sets+"mihomo", ""))
+	runRows(t, h, []row{
 		{name: "list", call: as("GET", root, ""), status: 200, has: []string{`"href": "/v1/schemas/script-api/v1"`}, header: []string{noStore}},
 		{name: "processors", call: as("GET", root+"/processors", ""), status: 200, has: []string{`"href": "/v1/schemas/processors/nodes/sort"`, `"runs_script": true`}},
 		{name: "processor", call: as("GET", root+"/processors/nodes/sort", ""), status: 200, has: []string{`"params_schema": {`, `"examples": [`, `"error_codes": [`, `"effects": {}`}},
@@ -414,7 +417,13 @@ func TestSchemaRoutes(t *testing.T) {
 		{name: "file", call: as("GET", root+"/file-spec", ""), status: 200, has: []string{`"additionalProperties": false`, `"readOnly": true`}},
 		{name: "presets", call: as("GET", "/v1/presets?kind=mihomo", ""), status: 501, code: "not_implemented"},
 		{name: "presets without token", call: call{method: "GET", path: "/v1/presets?kind=mihomo"}, status: 401, code: "unauthorized"},
-		{name: "rule sets", call: as("GET", "/v1/rule-set-catalog?target=mihomo", ""), status: 501, code: "not_implemented"},
+		{name: "rule sets", call: as("GET", sets+"mihomo", ""), status: 200, has: []string{`"name": "cn-ip"`, `"rule_kind": "ip"`, ".mrs"}, hasNot: []string{"reference_type", "shadowrocket"}, header: []string{revalid, "ETag: " + tag}},
+		{name: "rule sets, held", call: as("GET", sets+"mihomo", "", "If-None-Match: "+tag), status: 304},
+		{name: "rule sets of another client", call: as("GET", sets+"%20shadowrocket%20", "", "If-None-Match: "+tag), status: 200, has: []string{`"reference_type": "DOMAIN-SET"`, `"rule_kind": "mixed"`}},
+		{name: "rule sets of sing-box", call: as("GET", sets+"sing-box", ""), status: 200, has: []string{".srs"}},
+		{name: "rule sets of no client", call: as("GET", sets+"Mihomo", ""), status: 400, code: "invalid_argument", field: "target"},
+		{name: "rule sets without a client", call: as("GET", "/v1/rule-set-catalog", ""), status: 400, code: "invalid_argument", field: "target"},
+		{name: "rule sets without token", call: call{method: "GET", path: sets + "mihomo"}, status: 401, code: "unauthorized"},
 	})
 }
 

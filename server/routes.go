@@ -85,7 +85,10 @@ func (s *Server) discoveryRoutes() []route {
 		{"GET", schemaPaths[catalog.SchemaSubscription], read, s.getSubscriptionSchema, operation{about: "Describe the definition of a subscription", answer: object{}, example: `{"type":"object","required":["name","type"]}`}},
 		{"GET", schemaPaths[catalog.SchemaFileSpec], read, s.getFileSchema, operation{about: "Describe the definition of a file", answer: object{}, example: `{"type":"object","required":["name","kind","source"]}`}},
 		{"GET", openAPIPath, read, s.getOpenAPI, operation{about: "Describe this API", answer: object{}, example: `{"openapi":"3.1.0"}`, tagged: true}},
-		{method: "GET", pattern: "/v1/rule-set-catalog", scope: read, handle: s.notBuilt},
+		{"GET", "/v1/rule-set-catalog", read, s.getRuleSets, operation{
+			about: "List the public rule sets that a client can use", query: []parameter{{"target", "mihomo, sing-box or shadowrocket", true}}, answer: catalog.RuleSets{}, tagged: true,
+			example: `{"items":[{"name":"Apple_Domain","url":"https://rules.example/Apple_Domain.list","rule_kind":"domain","reference_type":"DOMAIN-SET"}]}`,
+		}},
 		{method: "GET", pattern: "/v1/presets", scope: read, handle: s.notBuilt},
 	}
 }
