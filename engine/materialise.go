@@ -332,19 +332,22 @@ func isContext(err error) bool { return err == context.Canceled || err == contex
 
 // subscription loads a stored definition.
 func (e *Engine) subscription(ctx context.Context, name string) (*sandrone.Subscription, error) {
+	record, err := e.subscriptionRecord(ctx, name, store.Definitions[sandrone.Subscription].Get)
+	return record.Definition, err
+}
+
+func (e *Engine) subscriptionRecord(ctx context.Context, name string, get func(store.Definitions[sandrone.Subscription], string) (store.Record[sandrone.Subscription], error)) (record store.Record[sandrone.Subscription], err error) {
 	if err := sandrone.CheckName("name", name); err != nil {
-		return nil, err
+		return record, err
 	}
 	if e.store == nil {
-		return nil, missing(sandrone.KindSubscription, name)
+		return record, missing(sandrone.KindSubscription, name)
 	}
-	var s *sandrone.Subscription
-	err := e.store.View(ctx, func(tx *store.Tx) error {
-		record, err := tx.Subscriptions().Get(name)
-		s = record.Definition
+	err = e.store.View(ctx, func(tx *store.Tx) (err error) {
+		record, err = get(tx.Subscriptions(), name)
 		return err
 	})
-	return s, err
+	return record, err
 }
 
 func missing(kind, name string) error {

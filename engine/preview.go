@@ -172,15 +172,18 @@ func (e *Engine) PreviewSubscription(ctx context.Context, req PreviewRequest) (*
 			return nil, below(err, "subscription")
 		}
 		s, o.field, o.logs = &draft, "subscription.processors", true
-	} else if s, err = e.subscription(ctx, req.Name); err != nil {
-		return nil, err
 	}
 
-	ctx, done, err := e.turns.take(ctx)
+	ctx, done, err := e.turns.take(ctx) // before the definition is in memory
 	if err != nil {
 		return nil, err
 	}
 	defer done()
+	if s == nil {
+		if s, err = e.subscription(ctx, req.Name); err != nil {
+			return nil, err
+		}
+	}
 	r := e.request(req.Refresh, s.Meta)
 	p, err := r.asked(ctx, s, how{Args: req.Args}, o)
 	if err != nil {

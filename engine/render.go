@@ -53,12 +53,15 @@ func (e *Engine) RenderSubscription(ctx context.Context, req RenderRequest) (*Re
 	if err != nil {
 		return nil, sandrone.AsError(err).At("format")
 	}
-	s, err := e.subscription(ctx, req.Name)
+	// Many may wait for a turn, so they wait without the texts of what they
+	// are going to make.
+	head, err := e.subscriptionRecord(ctx, req.Name, store.Definitions[sandrone.Subscription].Head)
 	if err != nil {
 		return nil, err
 	}
+	s := head.Definition
 	r := e.request(req.Refresh, s.Meta)
-	kept := e.keptRendering(ctx, r.live, store.SubscriptionRender, s, s.RenderCacheTTLSeconds, target.Name, req.Args)
+	kept := e.keptRendering(ctx, r.live, store.SubscriptionRender, head.ETag, s.RenderCacheTTLSeconds, target.Name, req.Args)
 	title := cmp.Or(s.DisplayName, s.Name)
 	if hit := kept.read(ctx, req.Refresh); hit != nil {
 		hit.Title = title
@@ -74,6 +77,15 @@ func (e *Engine) RenderSubscription(ctx context.Context, req RenderRequest) (*Re
 		return nil, err
 	}
 	defer done()
+	whole, err := e.subscriptionRecord(ctx, req.Name, store.Definitions[sandrone.Subscription].Get)
+	if err != nil {
+		return nil, err
+	}
+	if whole.ETag != head.ETag { // it was changed meanwhile
+		s, kept = whole.Definition, nil
+		r, title = e.request(req.Refresh, s.Meta), cmp.Or(s.DisplayName, s.Name)
+	}
+	s = whole.Definition
 	p, err := r.asked(ctx, s, how{Args: req.Args, Target: target.Name}, chainOptions{})
 	if err != nil {
 		return nil, ofSubscription(err, s.Name)
@@ -116,7 +128,8 @@ type keptRendering struct {
 }
 
 // keptRendering names the place of what a definition is rendered to. The key
-// covers the program, the whole definition, and what was asked for.
+// covers the program, the whole definition, which may be given by its entity
+// tag, and what was asked for.
 func (e *Engine) keptRendering(ctx context.Context, lv *live, layer store.Layer, definition any, seconds *int64, target string, args map[string]string) *keptRendering {
 	ttl := lv.settings.CacheDefaults.SubscriptionRenderTTLSeconds
 	if layer == store.FileRender {

@@ -267,6 +267,16 @@ func putAndGet(t *testing.T, f *fixture) {
 	if !w.Changed || !w.Created || w.ETag != r.ETag || len(r.ETag) != 34 || r.ETag[0] != '"' {
 		t.Errorf("written: got %+v, read %s", w, r.ETag)
 	}
+	f.view(func(tx *store.Tx) error {
+		head, err := tx.Subscriptions().Head("air")
+		if v := head.Definition; err != nil || head.ETag != r.ETag || v.Inputs != nil || v.Name != "air" || v.DisplayName != "Air <&>" ||
+			v.Meta["tags"] != "a,b" || *v.RenderCacheTTLSeconds != 0 || !v.CreatedAt.Equal(want) {
+			t.Errorf("head: got %+v, %v", v, err)
+		}
+		_, err = tx.Subscriptions().Head("nobody")
+		f.wantCode(err, sandrone.NotFound)
+		return nil
+	})
 	err = f.backend.View(t.Context(), func(kv store.KV) error {
 		text, err := kv.Get(store.SpaceResources, "subscriptions/air.json")
 		if !strings.HasPrefix(string(text), "{\n  \"name\": \"air\",\n") || !strings.HasSuffix(string(text), "}\n") ||
