@@ -14,7 +14,7 @@ func (s *Server) newMCP(extensions []mcp.Extension) *mcp.Endpoint {
 		Catalog:  s.catalog,
 		MayWrite: func(ctx context.Context) bool { return scopeOf(ctx) >= write },
 		Called: func(tool string, ok bool) {
-			s.metrics.mcpCalls.WithLabelValues(tool, okOrError(ok)).Inc()
+			s.metrics.add(1, "sandrone_mcp_calls_total", "result", okOrError(ok), "tool", tool)
 		},
 		Fault: func(ctx context.Context, err error) { s.logFault(ctx, s.engine.Settings().MCP.Path, err) },
 	}, extensions...)

@@ -1,46 +1,23 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"strconv"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/VictoriaMetrics/metrics"
 
 	"github.com/sandrone-gateway/sandrone"
-	"github.com/sandrone-gateway/sandrone/engine"
 )
 
 // Metrics counts what the engine and the server do, and shows it in the text
 // form of Prometheus. It is given to both: as [engine.Options.Metrics] and as
 // [Options.Metrics].
 type Metrics struct {
-	registry *prometheus.Registry
-
-	requests    *prometheus.CounterVec
-	durations   *prometheus.HistogramVec
-	inFlight    prometheus.Gauge
-	rateLimited *prometheus.CounterVec
-	busy        *prometheus.CounterVec
-
-	fetches        *prometheus.CounterVec
-	fetchDurations prometheus.Histogram
-	fetchBytes     prometheus.Counter
-	fetchShared    prometheus.Counter
-	conversions    *prometheus.CounterVec
-	rendered       *prometheus.CounterVec
-	skipped        *prometheus.CounterVec
-	cacheRequests  *prometheus.CounterVec
-	cacheEvictions *prometheus.CounterVec
-	scripts        *prometheus.CounterVec
-	scriptTimes    *prometheus.HistogramVec
-	probed         *prometheus.CounterVec
-	mcpCalls       *prometheus.CounterVec
-	refreshed      *prometheus.CounterVec
-	lastRefresh    prometheus.Gauge
+	set      *metrics.Set
+	inFlight *metrics.Gauge
 }
 
 // seconds are the bounds of the histograms: from a cached answer to one that
@@ -49,76 +26,70 @@ var seconds = []float64{.001, .005, .025, .1, .25, .5, 1, 2.5, 5, 10, 30}
 
 // NewMetrics returns counters that stand at zero.
 func NewMetrics() *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry()}
-	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
-		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-		m.registry.MustRegister(c)
-		return c
+	metrics.ExposeMetadata(true) // the type of a figure is said beside it
+	m := &Metrics{set: metrics.NewSet()}
+	m.inFlight = m.set.NewGauge("sandrone_http_in_flight_requests", nil)
+	for _, name := range []string{"sandrone_fetch_bytes_total", "sandrone_fetch_shared_total"} {
+		m.set.NewCounter(name)
 	}
-	counter := func(name, help string) prometheus.Counter {
-		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-		m.registry.MustRegister(c)
-		return c
-	}
-	gauge := func(name, help string) prometheus.Gauge {
-		g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
-		m.registry.MustRegister(g)
-		return g
-	}
-	histograms := func(name, help string, labels ...string) *prometheus.HistogramVec {
-		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: seconds}, labels)
-		m.registry.MustRegister(h)
-		return h
-	}
-	m.requests = counters("sandrone_http_requests_total", "Answered requests.", "route", "method", "status")
-	m.durations = histograms("sandrone_http_request_duration_seconds", "Time to answer a request.", "route", "method")
-	m.inFlight = gauge("sandrone_http_in_flight_requests", "Requests that are being answered.")
-	m.rateLimited = counters("sandrone_rate_limited_total", "Requests refused because their client sent too many.", "route")
-	m.busy = counters("sandrone_busy_total", "Requests refused because too much was going on.", "route")
-
-	m.fetches = counters("sandrone_fetch_total", "Needs of a remote text.", "result")
-	m.fetchDurations = histograms("sandrone_fetch_duration_seconds", "Time until a remote text was there.").WithLabelValues().(prometheus.Histogram)
-	m.fetchBytes = counter("sandrone_fetch_bytes_total", "Bytes of remote texts, decoded.")
-	m.fetchShared = counter("sandrone_fetch_shared_total", "Needs of a remote text that another one's request served.")
-	m.conversions = counters("sandrone_conversions_total", "Conversions.", "from", "to", "result")
-	m.rendered = counters("sandrone_nodes_rendered_total", "Nodes written.", "to")
-	m.skipped = counters("sandrone_nodes_skipped_total", "Nodes left out because the target cannot express them.", "to")
-	m.cacheRequests = counters("sandrone_cache_requests_total", "Look-ups in the caches.", "layer", "result")
-	m.cacheEvictions = counters("sandrone_cache_evictions_total", "Entries removed to make room.", "layer")
-	m.scripts = counters("sandrone_script_runs_total", "Runs of user scripts.", "result")
-	m.scriptTimes = histograms("sandrone_script_duration_seconds", "Time of a run of a user script.", "result")
-	m.probed = counters("sandrone_probe_nodes_total", "Probed nodes.", "method", "core", "result")
-	m.mcpCalls = counters("sandrone_mcp_calls_total", "Calls of MCP tools.", "tool", "result")
-	m.refreshed = counters("sandrone_scheduled_refresh_targets_total", "Targets of the scheduled refresh.", "result")
-	m.lastRefresh = gauge("sandrone_scheduled_refresh_last_success_timestamp_seconds", "When a scheduled refresh last ended without a failure.")
-
+	m.set.NewPrometheusHistogramExt("sandrone_fetch_duration_seconds", seconds)
+	m.set.NewGauge("sandrone_scheduled_refresh_last_success_timestamp_seconds", nil)
 	build := sandrone.ThisBuild()
-	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "sandrone_build_info", Help: "The running program; always 1.",
-		ConstLabels: prometheus.Labels{"version": build.Version, "revision": build.Revision}})
-	info.Set(1)
-	m.registry.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.set.NewGauge(labelled("sandrone_build_info", "revision", build.Revision, "version", build.Version), nil).Set(1)
 	return m
+}
+
+// labelled is the full name of one figure of a family. pairs are labels in
+// alphabetical order, each before its value.
+func labelled(family string, pairs ...string) string {
+	text := append([]byte(family), '{')
+	for i := 0; i < len(pairs); i += 2 {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(append(text, pairs[i]...), '=', '"')
+		for _, c := range []byte(pairs[i+1]) {
+			switch c {
+			case '\n':
+				text = append(text, '\\', 'n')
+				continue
+			case '"', '\\':
+				text = append(text, '\\')
+			}
+			text = append(text, c)
+		}
+		text = append(text, '"')
+	}
+	return string(append(text, '}'))
+}
+
+func (m *Metrics) add(n int, family string, pairs ...string) {
+	m.set.GetOrCreateCounter(labelled(family, pairs...)).Add(max(n, 0))
+}
+
+func (m *Metrics) observe(took time.Duration, family string, pairs ...string) {
+	m.set.GetOrCreatePrometheusHistogramExt(labelled(family, pairs...), seconds).Update(took.Seconds())
 }
 
 // Fetch counts one need of a remote text.
 func (m *Metrics) Fetch(result string, took time.Duration, bytes int) {
-	m.fetches.WithLabelValues(result).Inc()
-	m.fetchDurations.Observe(took.Seconds())
-	m.fetchBytes.Add(float64(max(bytes, 0)))
+	m.add(1, "sandrone_fetch_total", "result", result)
+	m.set.GetOrCreatePrometheusHistogramExt("sandrone_fetch_duration_seconds", seconds).Update(took.Seconds())
+	m.set.GetOrCreateCounter("sandrone_fetch_bytes_total").Add(max(bytes, 0))
 }
 
 // FetchShared counts a need that another one's request served.
-func (m *Metrics) FetchShared() { m.fetchShared.Inc() }
+func (m *Metrics) FetchShared() { m.set.GetOrCreateCounter("sandrone_fetch_shared_total").Inc() }
 
 // Conversion counts one conversion.
 func (m *Metrics) Conversion(from, to string, ok bool) {
-	m.conversions.WithLabelValues(from, to, okOrError(ok)).Inc()
+	m.add(1, "sandrone_conversions_total", "from", from, "result", okOrError(ok), "to", to)
 }
 
 // Rendered counts the nodes of one rendering.
 func (m *Metrics) Rendered(to string, nodes, skipped int) {
-	m.rendered.WithLabelValues(to).Add(float64(max(nodes, 0)))
-	m.skipped.WithLabelValues(to).Add(float64(max(skipped, 0)))
+	m.add(nodes, "sandrone_nodes_rendered_total", "to", to)
+	m.add(skipped, "sandrone_nodes_skipped_total", "to", to)
 }
 
 // Cache counts one look-up.
@@ -127,24 +98,24 @@ func (m *Metrics) Cache(layer string, hit bool) {
 	if hit {
 		result = "hit"
 	}
-	m.cacheRequests.WithLabelValues(layer, result).Inc()
+	m.add(1, "sandrone_cache_requests_total", "layer", layer, "result", result)
 }
 
 // CacheEvicted counts entries that were removed to make room.
 func (m *Metrics) CacheEvicted(layer string, entries int) {
-	m.cacheEvictions.WithLabelValues(layer).Add(float64(max(entries, 0)))
+	m.add(entries, "sandrone_cache_evictions_total", "layer", layer)
 }
 
 // Script counts one run.
 func (m *Metrics) Script(result string, took time.Duration) {
-	m.scripts.WithLabelValues(result).Inc()
-	m.scriptTimes.WithLabelValues(result).Observe(took.Seconds())
+	m.add(1, "sandrone_script_runs_total", "result", result)
+	m.observe(took, "sandrone_script_duration_seconds", "result", result)
 }
 
 // Probed counts the nodes of one batch.
 func (m *Metrics) Probed(method, core string, alive, dead int) {
-	m.probed.WithLabelValues(method, core, "alive").Add(float64(max(alive, 0)))
-	m.probed.WithLabelValues(method, core, "dead").Add(float64(max(dead, 0)))
+	m.add(alive, "sandrone_probe_nodes_total", "core", core, "method", method, "result", "alive")
+	m.add(dead, "sandrone_probe_nodes_total", "core", core, "method", method, "result", "dead")
 }
 
 // RefreshTarget counts one target of the schedule.
@@ -153,11 +124,13 @@ func (m *Metrics) RefreshTarget(ok bool) {
 	if ok {
 		result = "ok"
 	}
-	m.refreshed.WithLabelValues(result).Inc()
+	m.add(1, "sandrone_scheduled_refresh_targets_total", "result", result)
 }
 
 // RefreshDone notes a run of the schedule without a failure.
-func (m *Metrics) RefreshDone(at time.Time) { m.lastRefresh.Set(float64(at.UnixMilli()) / 1000) }
+func (m *Metrics) RefreshDone(at time.Time) {
+	m.set.GetOrCreateGauge("sandrone_scheduled_refresh_last_success_timestamp_seconds", nil).Set(float64(at.UnixMilli()) / 1000)
+}
 
 func okOrError(ok bool) string {
 	if ok {
@@ -175,17 +148,17 @@ func (m *Metrics) answered(route, method string, status int, took time.Duration)
 	default:
 		method = "other" // a client may send any word, and each would be kept
 	}
-	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
-	m.durations.WithLabelValues(route, method).Observe(took.Seconds())
+	m.add(1, "sandrone_http_requests_total", "method", method, "route", route, "status", strconv.Itoa(status))
+	m.observe(took, "sandrone_http_request_duration_seconds", "method", method, "route", route)
 }
 
 // refused counts an answer that says that there is too much.
 func (m *Metrics) refused(route string, code sandrone.Code) {
 	switch code {
 	case sandrone.RateLimited:
-		m.rateLimited.WithLabelValues(routeLabel(route)).Inc()
+		m.add(1, "sandrone_rate_limited_total", "route", routeLabel(route))
 	case sandrone.Busy:
-		m.busy.WithLabelValues(routeLabel(route)).Inc()
+		m.add(1, "sandrone_busy_total", "route", routeLabel(route))
 	}
 }
 
@@ -196,55 +169,36 @@ func routeLabel(route string) string {
 	return route
 }
 
-// resources counts what the store holds whenever the metrics are asked for.
-type resources struct {
-	engine *engine.Engine
-	desc   *prometheus.Desc
-	caches *prometheus.Desc
-}
-
-func newResources(e *engine.Engine) resources {
-	return resources{e, prometheus.NewDesc("sandrone_resources", "Stored definitions.", []string{"kind"}, nil),
-		prometheus.NewDesc("sandrone_cache_bytes", "What the caches hold.", []string{"layer"}, nil)}
-}
-
-func (c resources) Describe(ch chan<- *prometheus.Desc) {
-	ch <- c.desc
-	ch <- c.caches
-}
-
-func (c resources) Collect(ch chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	counts, err := c.engine.StoreCounts(ctx)
-	if err != nil {
-		return // the other figures are of use without these
-	}
-	for kind, n := range map[string]int{
-		sandrone.KindSubscription: counts.Subscriptions,
-		sandrone.KindFile:         counts.Files,
-		sandrone.KindShare:        counts.Shares,
-	} {
-		ch <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(n), kind)
-	}
-	sizes, err := c.engine.CacheBytes(ctx)
-	if err != nil {
-		return
-	}
-	for layer, bytes := range sizes {
-		ch <- prometheus.MustNewConstMetric(c.caches, prometheus.GaugeValue, float64(bytes), string(layer))
-	}
-}
-
-// getMetrics answers with all figures.
+// getMetrics answers with all figures, and with what the store holds at that
+// moment.
 func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) error {
-	s.showMetrics.ServeHTTP(w, r)
+	var text bytes.Buffer
+	s.metrics.set.WritePrometheus(&text)
+	s.countStored(r.Context(), &text)
+	metrics.WriteProcessMetrics(&text)
+	send(w, http.StatusOK, "text/plain; version=0.0.4; charset=utf-8", text.Bytes())
 	return nil
 }
 
-// show makes the handler of the figures, those of an engine's store too.
-func (m *Metrics) show(e *engine.Engine) http.Handler {
-	stored := prometheus.NewRegistry() // of its own, since one Metrics may serve several servers
-	stored.MustRegister(newResources(e))
-	return promhttp.HandlerFor(prometheus.Gatherers{m.registry, stored}, promhttp.HandlerOpts{DisableCompression: true})
+// countStored writes what the store can tell within five seconds; the other
+// figures are of use without it.
+func (s *Server) countStored(ctx context.Context, text *bytes.Buffer) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	stored := metrics.NewSet()
+	if counts, err := s.engine.StoreCounts(ctx); err == nil {
+		for kind, n := range map[string]int{
+			sandrone.KindSubscription: counts.Subscriptions,
+			sandrone.KindFile:         counts.Files,
+			sandrone.KindShare:        counts.Shares,
+		} {
+			stored.NewGauge(labelled("sandrone_resources", "kind", kind), nil).Set(float64(n))
+		}
+	}
+	if sizes, err := s.engine.CacheBytes(ctx); err == nil {
+		for layer, bytes := range sizes {
+			stored.NewGauge(labelled("sandrone_cache_bytes", "layer", string(layer)), nil).Set(float64(bytes))
+		}
+	}
+	stored.WritePrometheus(text)
 }

@@ -66,7 +66,6 @@ type Server struct {
 	now     func() time.Time
 
 	mux         *chi.Mux
-	showMetrics http.Handler
 	convertRate *rateTable
 	shareRate   *rateTable
 	slots       *slots
@@ -107,7 +106,6 @@ func New(o Options) (*Server, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	s.showMetrics = s.metrics.show(o.Engine)
 	s.mcp = s.newMCP(o.MCPExtensions)
 	s.mux = s.router()
 	return s, nil
