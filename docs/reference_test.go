@@ -224,7 +224,7 @@ func TestTheFlagsAreThoseOfTheProgram(t *testing.T) {
 func TestTheVariablesAreThoseOfTheProgram(t *testing.T) {
 	variable := regexp.MustCompile(`\bSANDRONE_[A-Z_]+`)
 	read := make(map[string]bool)
-	for _, dir := range []string{"cmd/sandrone", "engine"} {
+	for _, dir := range []string{"cmd/sandrone", "core"} {
 		files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert"
+	"github.com/sandrone-gateway/sandrone/core"
 	"github.com/sandrone-gateway/sandrone/store"
 )
 
@@ -24,7 +25,7 @@ type Health struct {
 	Server          *RunningServer `json:"server,omitempty"` // nil: none answers
 	ParseFormats    []FormatHealth `json:"parse_formats"`
 	RenderFormats   []FormatHealth `json:"render_formats"`
-	Cores           []Core         `json:"cores"` // a missing one is no failure
+	Cores           []core.Core    `json:"cores"` // a missing one is no failure
 }
 
 // RunningServer is the process that serves from the data directory, as somebody
@@ -49,7 +50,7 @@ type FormatHealth struct {
 // installed. The store is that of server, if it is not nil. Nothing stays
 // behind.
 func (e *Engine) Doctor(ctx context.Context, server *RunningServer) Health {
-	h := Health{OK: true, Cores: e.probedCores(ctx)}
+	h := Health{OK: true, Cores: e.cores.Probe(ctx)}
 	if e.dataDir != "" {
 		var stored error
 		err := withDirectory(e.dataDir, func() error {

@@ -11,13 +11,13 @@ package engine
 import (
 	"context"
 	"log/slog"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert"
+	"github.com/sandrone-gateway/sandrone/core"
 	"github.com/sandrone-gateway/sandrone/fetch"
 	"github.com/sandrone-gateway/sandrone/probe"
 	"github.com/sandrone-gateway/sandrone/processors"
@@ -58,13 +58,13 @@ type Options struct {
 type Engine struct {
 	registry *convert.Registry
 	dataDir  string
+	cores    *core.Cores
 	store    *store.Store
 	steps    *processors.Registry
 	scripts  script.Runner
 	log      *slog.Logger
 	metrics  Metrics
 	now      func() time.Time
-	getenv   func(string) string
 
 	fixedFetcher Fetcher           // the one of Options, if any
 	fixedProber  processors.Prober // the same
@@ -97,13 +97,13 @@ func New(o Options) (*Engine, error) {
 	e := &Engine{
 		registry:     o.Registry,
 		dataDir:      o.DataDir,
+		cores:        core.New(core.Options{DataDir: o.DataDir, Getenv: o.Getenv}),
 		store:        o.Store,
 		steps:        o.Steps,
 		scripts:      o.Scripts,
 		log:          o.Logger,
 		metrics:      o.Metrics,
 		now:          o.Now,
-		getenv:       o.Getenv,
 		fixedFetcher: o.Fetcher,
 		fixedProber:  o.Prober,
 		turns:        newTurns(),
@@ -116,9 +116,6 @@ func New(o Options) (*Engine, error) {
 	}
 	if e.now == nil {
 		e.now = time.Now
-	}
-	if e.getenv == nil {
-		e.getenv = os.Getenv
 	}
 	if e.store != nil {
 		e.store.Cache().OnEvict(func(layer store.Layer, entries int) { e.metrics.CacheEvicted(string(layer), entries) })

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -437,52 +436,5 @@ func TestDoctorReportsADirectoryThatCannotBeWritten(t *testing.T) {
 	h := doctor(t, filepath.Join(file, "data"))
 	if h.OK || h.DataDirWritable == nil || *h.DataDirWritable || h.DataDirError == "" || strings.Contains(h.DataDirError, file) {
 		t.Errorf("got %+v", h)
-	}
-}
-
-func TestCoresAreFoundByVariableThenPathThenDataDir(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("uses shell scripts as cores")
-	}
-	dir := t.TempDir()
-	script := func(path, text string) string {
-		path = filepath.Join(dir, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	named := script("elsewhere/mihomo-alpha", `[ "$1" = -v ] && [ -z "$SANDRONE_TOKEN" ] && echo "Mihomo Meta v1.19.28 linux amd64"`)
-	script("bin/mihomo", "exit 1")
-	onPath := script("bin/sing-box", "echo sing-box version 1.13.14")
-	script("data/cores/sing-box", "exit 1")
-	inData := script("data/cores/xray", "exit 3")
-	t.Setenv("PATH", filepath.Join(dir, "bin")+":/bin:/usr/bin")
-	t.Setenv("SANDRONE_TOKEN", "hunter2")
-
-	cores := func(mihomo string) []engine.Core {
-		e, err := engine.New(engine.Options{Registry: formats.Registry(), Settings: sandrone.DefaultSettings(),
-			DataDir: filepath.Join(dir, "data"),
-			Getenv: func(name string) string {
-				return map[string]string{"SANDRONE_MIHOMO": mihomo}[name]
-			}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return e.Doctor(t.Context(), nil).Cores
-	}
-	want := []engine.Core{
-		{Name: "mihomo", Path: named, Version: "1.19.28", OK: true},
-		{Name: "sing-box", Path: onPath, Version: "1.13.14", OK: true},
-		{Name: "xray", Path: inData, OK: false, Error: "does not tell its version"},
-	}
-	if got := cores(named); !slices.Equal(got, want) {
-		t.Errorf("got  %+v\nwant %+v", got, want)
-	}
-	if got := cores(filepath.Join(dir, "missing"))[0]; got.OK || got.Path != "" || got.Error == "" {
-		t.Errorf("a variable that names nothing: got %+v", got)
 	}
 }
