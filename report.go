@@ -15,6 +15,7 @@ type Report struct {
 	Warnings      []Warning      `json:"warnings,omitempty"` // of all stages, in order of occurrence
 	Render        RenderSummary  `json:"render"`
 	Probe         *ProbeReport   `json:"probe,omitempty"`          // probe runs only
+	Verify        *Verdict       `json:"verify,omitempty"`         // without output; only where a check by the client was asked for
 	SourceResults []SourceResult `json:"source_results,omitempty"` // batch conversion only
 }
 

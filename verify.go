@@ -12,10 +12,3 @@ type Verdict struct {
 	SHA256      string    `json:"sha256"` // of the bytes that were checked, in hex
 	Warnings    []Warning `json:"warnings"`
 }
-
-// Warning codes of a check by a client.
-const (
-	WarnVerifyVersion = "verify_core_version"     // the core is not of the version that the file is written for
-	WarnVerifyGeoData = "verify_geo_data_missing" // stand-ins took the place of geo data
-	WarnVerifyFailed  = "verify_failed"           // the client refused the file; the message is its verdict
-)

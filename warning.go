@@ -46,7 +46,8 @@ type NodeContext struct {
 	Line    int    `json:"line,omitempty"` // one-based
 }
 
-// Warning codes of parsing, normalisation, validation and rendering.
+// Warning codes of parsing, normalisation, validation, rendering and of a check by
+// a client.
 const (
 	WarnLineFailed        = "parse_line_failed"                 // a list line looked like a node and could not be read
 	WarnLineSkipped       = "parse_line_skipped"                // a list line that is deliberately no node
@@ -63,4 +64,7 @@ const (
 	WarnNoShareLink       = "uri_profile_unsupported"           // the type has no share link
 	WarnRemoteStale       = "remote_stale"                      // a source failed and its last good copy was used
 	WarnDryRunSkipped     = "dry_run_step_skipped"              // a dry run passed over a step that asks the network
+	WarnVerifyVersion     = "verify_core_version"               // the core is not of the version that the file is written for
+	WarnVerifyGeoData     = "verify_geo_data_missing"           // stand-ins took the place of geo data
+	WarnVerifyFailed      = "verify_failed"                     // the client refused the file; the message is its verdict
 )

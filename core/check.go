@@ -46,6 +46,9 @@ func CheckKind(kind string) error {
 	return nil
 }
 
+// ForKind returns the name of the core that checks files of a kind, or "".
+func ForKind(kind string) string { return checkers[kind].core }
+
 // Check has the client of a kind check a text. The version is the one that the
 // text is written for, such as "1.13"; empty if that is not known. A refusal is
 // a verdict and no error.

@@ -78,6 +78,7 @@ type Engine struct {
 
 	readings flights[readingKey, *reading]
 	turns    turns
+	checks   checks
 	refs     sync.Map // refsKey -> []sandrone.SourceRef
 }
 
@@ -107,6 +108,7 @@ func New(o Options) (*Engine, error) {
 		fixedFetcher: o.Fetcher,
 		fixedProber:  o.Prober,
 		turns:        newTurns(),
+		checks:       newChecks(),
 	}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)

@@ -18,6 +18,7 @@ type FileRequest struct {
 	Mode    string             // FileRender or FileSource; empty means FileRender
 	Args    map[string]string  // request args of the steps
 	Refresh bool               // read no cache
+	Verify  bool               // have the installed client check the final text; a refused one is not cached
 }
 
 // The modes of a [FileRequest].
@@ -44,6 +45,14 @@ func (e *Engine) ReadFile(ctx context.Context, req FileRequest) (*Rendering, err
 	if err != nil {
 		return nil, err
 	}
+	if req.Verify {
+		if mode != FileRender {
+			return nil, sandrone.Errorf(sandrone.InvalidArgument, "only the final text of a file can be verified").At("mode")
+		}
+		if err := e.canVerify(ctx, spec); err != nil {
+			return nil, err
+		}
+	}
 	r := e.request(req.Refresh, spec.Meta)
 	title := cmp.Or(spec.DisplayName, spec.Name)
 	oneSource := spec.Config != nil && len(spec.Config.Subscriptions) == 1
@@ -52,6 +61,13 @@ func (e *Engine) ReadFile(ctx context.Context, req FileRequest) (*Rendering, err
 		kept = e.keptRendering(ctx, r.live, store.FileRender, spec, spec.RenderCacheTTLSeconds, spec.Kind, req.Args)
 		if hit := kept.read(ctx, req.Refresh); hit != nil {
 			hit.Title, hit.OneSource = title, oneSource
+			if req.Verify {
+				verdict, err := e.verify(ctx, spec, hit.Body)
+				if err != nil {
+					return nil, ofFile(err, spec.Name)
+				}
+				hit.judged(verdict)
+			}
 			return hit, nil
 		}
 	}
@@ -72,6 +88,17 @@ func (e *Engine) ReadFile(ctx context.Context, req FileRequest) (*Rendering, err
 	facts := p.facts()
 	out := &Rendering{ContentType: p.contentType, Body: []byte(p.file.Content), Stale: facts.stale, Title: title, Name: p.file.Name, Profile: p.profile, OneSource: oneSource}
 	out.Report = facts.report(e, "file")
+	if req.Verify {
+		verdict, err := e.verify(ctx, spec, out.Body)
+		if err != nil {
+			return nil, ofFile(err, spec.Name)
+		}
+		if verdict.OK {
+			kept.write(ctx, out) // its report is for those too who asked for no check
+		}
+		out.judged(verdict)
+		return out, nil
+	}
 	kept.write(ctx, out)
 	return out, nil
 }

@@ -32,6 +32,8 @@ type Rendering struct {
 	Name    string         // of a file: its final name
 	Profile *SourceProfile // what the source says of itself; remote subscriptions only
 
+	Verdict *sandrone.Verdict // of a file, if a check was asked for
+
 	OneSource bool // of a file: its nodes are those of one subscription
 }
 

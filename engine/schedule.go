@@ -11,6 +11,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/core"
 )
 
 const (
@@ -72,11 +73,15 @@ func (e *Engine) ScheduleStatus() (status ScheduleStatus) {
 }
 
 // Run does the background work of a server until ctx ends: the scheduled
-// refresh, the sweep of the caches, the notes of accesses. It returns nil when
+// refresh, the sweep of the caches, the notes of accesses. First it removes what
+// client cores of a killed process left behind. It returns nil when
 // all of that has stopped; a refresh that is active then has ten seconds.
 func (e *Engine) Run(ctx context.Context) error {
 	if e.store == nil {
 		return noStore()
+	}
+	if n := core.RemoveLeftovers(); n > 0 {
+		e.log.Info("removed what a killed process left behind", "directories", n)
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() { e.runSchedule(ctx) })
@@ -227,8 +232,7 @@ func (e *Engine) refreshTarget(ctx context.Context, target sandrone.ResourceRef)
 		}
 	}()
 	if target.Kind == sandrone.KindFile {
-		_, err = e.ReadFile(ctx, FileRequest{Name: target.Name, Mode: FileRender, Refresh: true})
-		return err
+		return e.refreshFile(ctx, target.Name, e.Settings().ScheduledRefresh.Verify)
 	}
 	_, err = e.PreviewSubscription(ctx, PreviewRequest{Name: target.Name, Refresh: true})
 	return err

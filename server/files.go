@@ -110,6 +110,32 @@ func (s *Server) renderFile(w http.ResponseWriter, r *http.Request, name string,
 	return nil
 }
 
+type verifyBody struct {
+	Args    map[string]string `json:"args,omitempty"`
+	Refresh bool              `json:"refresh,omitempty"`
+}
+
+// verifyFile answers with the verdict of the client, also when that is no.
+func (s *Server) verifyFile(w http.ResponseWriter, r *http.Request) error {
+	name, err := resourceName(r, "name")
+	if err != nil {
+		return err
+	}
+	var body verifyBody
+	if err := decodeOptional(w, r, &body); err != nil {
+		return err
+	}
+	args, err := joinArgs(r, body.Args)
+	if err != nil {
+		return err
+	}
+	verdict, err := s.engine.VerifyFile(r.Context(), engine.FileRequest{Name: name, Args: args, Refresh: body.Refresh})
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, verdict)
+}
+
 type sourceText struct {
 	ContentType string `json:"content_type"`
 	Body        string `json:"body"`

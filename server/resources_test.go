@@ -150,7 +150,9 @@ func TestFileRoutes(t *testing.T) {
 
 		{name: "typed", call: as("POST", list, `{"name":"m.yaml","kind":"mihomo","source":{}}`), status: 201},
 		{name: "typed cannot be made", call: as("GET", list+"/m.yaml", ""), status: 501, code: "not_implemented"},
-		{name: "verify", call: as("POST", one+"/verify", ""), status: 501, code: "not_implemented"},
+		{name: "verify what no client checks", call: as("POST", one+"/verify", ""), status: 400, code: "invalid_argument", field: "kind"},
+		{name: "verify with an unknown member", call: as("POST", one+"/verify", `{"kind":"mihomo"}`), status: 400, code: "invalid_argument", field: "kind"},
+		{name: "verify nothing", call: as("POST", list+"/missing/verify", ""), status: 404, code: "not_found"},
 		{name: "draft", call: as("POST", "/v1/preview/file", `{}`), status: 501, code: "not_implemented"},
 		{name: "verify without token", call: call{method: "POST", path: one + "/verify"}, status: 401, code: "unauthorized"},
 	})

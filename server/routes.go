@@ -148,7 +148,11 @@ func (s *Server) fileRoutes() []route {
 			answer: anyMedia, tagged: true, errors: producing, example: `"hello\n"`,
 		}},
 		{"DELETE", one, write, s.deleteFile, operation{about: "Delete a file", answer: done{}, errors: []sandrone.Code{sandrone.NotFound, sandrone.PreconditionFailed}, example: `{"ok":true}`}},
-		{method: "POST", pattern: one + "/verify", scope: read, handle: s.notBuilt},
+		{"POST", one + "/verify", read, s.verifyFile, operation{
+			about: "Have the installed client check the final text of a file", query: []parameter{argParameter}, body: verifyBody{}, mayOmit: true, answer: sandrone.Verdict{},
+			errors:  append([]sandrone.Code{sandrone.ProbeCoreUnavailable, sandrone.ProbeCoreStartFailed}, producing...),
+			example: `{"refresh":true}`,
+		}},
 		{method: "POST", pattern: "/v1/preview/file", scope: read, handle: s.notBuilt},
 	}
 }

@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net/url"
@@ -118,11 +121,13 @@ func (p *program) renderSubscriptionCommand() *cobra.Command {
 }
 
 func (p *program) renderFileCommand() *cobra.Command {
+	var verify bool
 	cmd := &cobra.Command{
 		Use:   "file <name>",
 		Short: "Write a stored file",
 		Args:  cobra.ExactArgs(1),
 	}
+	cmd.Flags().BoolVar(&verify, "verify", false, "have the installed client check the text")
 	f := addRenderFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
 		args, err := f.check()
@@ -138,9 +143,48 @@ func (p *program) renderFileCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.writeRendering(f, result)
+		// The text is written whatever the client says of it.
+		var refused error
+		if verify {
+			refused = verifyFile(cmd.Context(), d, names[0], args, result)
+		}
+		if err := p.writeRendering(f, result); err != nil {
+			return err
+		}
+		return refused
 	}
 	return cmd
+}
+
+// verifyFile has the installed client check a rendering of a stored file, and
+// adds the verdict to its report. A bad verdict is an error.
+func verifyFile(ctx context.Context, d *door, name string, args map[string]string, r *rendering) error {
+	body := struct {
+		Args map[string]string `json:"args"`
+	}{args}
+	var verdict sandrone.Verdict
+	if err := d.call(ctx, "POST", "/v1/files/"+url.PathEscape(name)+"/verify", body, &verdict); err != nil {
+		return err
+	}
+	sum := sha256.Sum256([]byte(r.Body))
+	if verdict.SHA256 != hex.EncodeToString(sum[:]) {
+		return errors.New("verify: the file came out different when it was made again to be checked")
+	}
+	verdict.Output = ""
+	var report sandrone.Report
+	if err := json.Unmarshal(r.Report, &report); err != nil {
+		return err
+	}
+	report.Verify = &verdict
+	text, err := json.Marshal(report)
+	if err != nil {
+		return err
+	}
+	r.Report = text
+	if !verdict.OK {
+		return errors.New("verify: " + verdict.Message)
+	}
+	return nil
 }
 
 // renderFile renders the stored file of a name. A definition in a local file
