@@ -55,9 +55,10 @@ type Endpoint struct {
 	options    Options
 	extensions []Extension
 
-	once    sync.Once
-	server  *sdk.Server
-	handler http.Handler
+	once      sync.Once
+	server    *sdk.Server
+	handler   http.Handler
+	documents sync.Map // URI -> string, of resources that never change
 }
 
 // New returns an endpoint. It looks at no token, host or origin: the handler
@@ -104,7 +105,15 @@ func (e *Endpoint) build() {
 			x.Configure(options)
 		}
 	}
-	e.server = sdk.NewServer(&sdk.Implementation{Name: "sandrone", Version: sandrone.ThisBuild().Version}, options)
+	identity := &sdk.Implementation{Name: "sandrone", Version: sandrone.ThisBuild().Version}
+	e.server = sdk.NewServer(identity, options)
+	e.addInspect(e.server)
+	e.addList(e.server)
+	e.addConvert(e.server)
+	e.addSubscriptions(e.server)
+	e.addFiles(e.server)
+	e.addResources(e.server)
+	e.addPrompts(e.server)
 	streamed := make(map[string]bool)
 	for _, x := range e.extensions {
 		if x.Register != nil {
@@ -114,17 +123,22 @@ func (e *Endpoint) build() {
 			streamed[tool] = true
 		}
 	}
-	e.handler = transport(e.server, true)
+	e.server.AddReceivingMiddleware(e.safely, prebuilt(identity))
+	plain, stream := transport(e.server, true), http.Handler(nil)
 	if len(streamed) > 0 {
-		plain, stream := e.handler, transport(e.server, false)
-		e.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if streamed[r.Header.Get("Mcp-Name")] {
-				stream.ServeHTTP(w, r)
-				return
-			}
-			plain.ServeHTTP(w, r)
-		})
+		stream = transport(e.server, false)
 	}
+	// The catalogue is fixed, so there are no changes to wait for.
+	hidden := []string{"subscriptions/listen"}
+	if options.CompletionHandler == nil {
+		hidden = append(hidden, "completion/complete")
+	}
+	e.handler = &gate{hidden: hidden, next: func(method, name string) http.Handler {
+		if method == "tools/call" && streamed[name] {
+			return stream
+		}
+		return plain
+	}}
 }
 
 const instructions = "Sandrone converts proxy subscriptions between client formats and serves stored subscriptions and files; begin with sandrone_inspect and read only the catalogues and schemas that the task needs."
@@ -138,11 +152,17 @@ func transport(s *sdk.Server, plainJSON bool) http.Handler {
 	})
 }
 
-// setCacheable says how long a client may keep an answer: lists until the
-// process may have been replaced by another build, what is stored not at all.
+// How long a client may keep an answer: lists until the process may have been
+// replaced by another build, a resource not at all, since definitions change at
+// any time. No cache that clients share may keep either.
+var (
+	fixed  = sdk.Cacheable{TTLMs: 300_000, CacheScope: "private"}
+	stored = sdk.Cacheable{TTLMs: 0, CacheScope: "private"}
+)
+
 func setCacheable(_ context.Context, req sdk.Request, c *sdk.Cacheable) {
-	c.CacheScope, c.TTLMs = "private", 300_000
+	*c = fixed
 	if _, ok := req.(*sdk.ReadResourceRequest); ok {
-		c.TTLMs = 0
+		*c = stored
 	}
 }

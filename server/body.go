@@ -6,15 +6,11 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/closed"
 )
 
 const (
@@ -58,12 +54,9 @@ func decodeBody(w http.ResponseWriter, r *http.Request, v any, required bool) er
 		return bodyRequired()
 	}
 	if text[0] != '{' {
-		return placed(sandrone.Errorf(sandrone.InvalidArgument, "invalid JSON body: an object is required"), buf.Bytes(), len(buf.Bytes())-len(text))
+		return closed.Placed(sandrone.Errorf(sandrone.InvalidArgument, "invalid JSON body: an object is required"), buf.Bytes(), len(buf.Bytes())-len(text))
 	}
-	if err := json.Unmarshal(buf.Bytes(), v, json.RejectUnknownMembers(true)); err != nil {
-		return jsonError(err, buf.Bytes())
-	}
-	return nil
+	return closed.Unmarshal("JSON body", buf.Bytes(), v)
 }
 
 // readBody returns the request's body as it is, for an engine that has to see
@@ -132,54 +125,6 @@ func bodyError(err error) error {
 		return sandrone.Errorf(sandrone.InvalidArgument, "the request body did not arrive in time")
 	}
 	return sandrone.Errorf(sandrone.InvalidArgument, "the request body could not be read")
-}
-
-// jsonError turns a decoding error into one that says where. The library's own
-// text is not used, since it may quote a value.
-func jsonError(err error, body []byte) error {
-	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		if errors.Is(e.Err, jsontext.ErrDuplicateName) {
-			return sandrone.Errorf(sandrone.InvalidArgument, "invalid JSON body: member given twice").At(fieldPath(e.JSONPointer))
-		}
-		return placed(sandrone.Errorf(sandrone.InvalidArgument, "invalid JSON body"), body, int(e.ByteOffset))
-	}
-	if e, ok := errors.AsType[*json.SemanticError](err); ok {
-		text := "invalid JSON body: wrong type of value"
-		if errors.Is(e.Err, json.ErrUnknownName) {
-			text = "invalid JSON body: unknown member"
-		}
-		return sandrone.Errorf(sandrone.InvalidArgument, "%s", text).At(fieldPath(e.JSONPointer))
-	}
-	return sandrone.Errorf(sandrone.InvalidArgument, "invalid JSON body").Because(err)
-}
-
-// placed adds the line and column of a byte offset, both counted from one; a
-// column counts bytes.
-func placed(e *sandrone.Error, body []byte, offset int) error {
-	before := body[:min(max(offset, 0), len(body))]
-	e.Line = 1 + bytes.Count(before, []byte("\n"))
-	e.Column = len(before) - bytes.LastIndexByte(before, '\n')
-	return e
-}
-
-// fieldPath writes a JSON Pointer as the dotted path of a field: /a/0/b is
-// a[0].b.
-func fieldPath(p jsontext.Pointer) string {
-	var b strings.Builder
-	for token := range p.Tokens() {
-		if _, err := strconv.ParseUint(token, 10, 32); err == nil && b.Len() > 0 {
-			b.WriteString("[" + token + "]")
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte('.')
-		}
-		if token == "" {
-			token = `""` // a member without a name is one too
-		}
-		b.WriteString(token)
-	}
-	return shorten(b.String(), maxFieldName)
 }
 
 // bodyTime is how long the body of r may take to arrive.

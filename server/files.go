@@ -12,25 +12,11 @@ import (
 )
 
 func (s *Server) getFiles(w http.ResponseWriter, r *http.Request) error {
-	records, err := s.engine.Files(r.Context())
+	items, err := s.engine.FileItems(r.Context())
 	if err != nil {
 		return err
 	}
-	list := itemList{Items: make([]listItem, 0, len(records))}
-	for _, record := range records {
-		item := listItem{Kind: sandrone.KindFile, Name: record.Name, Size: record.Size}
-		if v := record.Definition; v != nil {
-			if v.Source != nil {
-				item.Type = v.Source.Type
-			}
-			item.Target, item.DisplayName, item.Processors = v.Kind, v.DisplayName, v.Processors
-			item.CreatedAt, item.UpdatedAt, item.Meta = v.CreatedAt, v.UpdatedAt, v.Meta
-		} else {
-			item.Warning = "the stored definition cannot be read"
-		}
-		list.Items = append(list.Items, item)
-	}
-	return reply(w, http.StatusOK, list)
+	return reply(w, http.StatusOK, itemList{items})
 }
 
 func (s *Server) postFile(w http.ResponseWriter, r *http.Request) error {

@@ -63,6 +63,7 @@ func (s *Server) basicRoutes() []route {
 			example: `{"to_format":"mihomo-proxies","from_format":"uri-list","content":"trojan://secret@a.example:443#one"}`,
 		}},
 	}
+	// No part of the HTTP API: its protocol describes it.
 	routes = append(routes, route{method: "POST", pattern: s.engine.Settings().MCP.Path, scope: read, handle: s.postMCP})
 	if s.ui != nil {
 		routes = append(routes, route{method: "GET", pattern: "/", scope: public, handle: s.getPage})

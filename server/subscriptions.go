@@ -3,7 +3,6 @@ package server
 import (
 	"maps"
 	"net/http"
-	"time"
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/engine"
@@ -15,43 +14,16 @@ type done struct {
 	Warnings []sandrone.Warning `json:"warnings,omitempty"`
 }
 
-// listItem is a stored definition in a list.
-type listItem struct {
-	Kind        string                   `json:"kind"`
-	Type        string                   `json:"type,omitempty"`
-	Name        string                   `json:"name"`
-	DisplayName string                   `json:"display_name,omitempty"`
-	Size        int                      `json:"size"`             // bytes as stored
-	Format      string                   `json:"format,omitempty"` // of a subscription
-	Target      string                   `json:"target,omitempty"` // of a file: its kind
-	Processors  []sandrone.ProcessorSpec `json:"processors,omitempty"`
-	CreatedAt   time.Time                `json:"created_at,omitzero"`
-	UpdatedAt   time.Time                `json:"updated_at,omitzero"`
-	Meta        map[string]string        `json:"meta,omitempty"`
-	Warning     string                   `json:"warning,omitempty"` // why there is no more to tell
-}
-
 type itemList struct {
-	Items []listItem `json:"items"`
+	Items []engine.Item `json:"items"`
 }
 
 func (s *Server) getSubscriptions(w http.ResponseWriter, r *http.Request) error {
-	records, err := s.engine.Subscriptions(r.Context())
+	items, err := s.engine.SubscriptionItems(r.Context())
 	if err != nil {
 		return err
 	}
-	list := itemList{Items: make([]listItem, 0, len(records))}
-	for _, record := range records {
-		item := listItem{Kind: sandrone.KindSubscription, Name: record.Name, Size: record.Size}
-		if v := record.Definition; v != nil {
-			item.Type, item.DisplayName, item.Format = v.Type, v.DisplayName, v.Format
-			item.CreatedAt, item.UpdatedAt, item.Meta = v.CreatedAt, v.UpdatedAt, v.Meta
-		} else {
-			item.Warning = "the stored definition cannot be read"
-		}
-		list.Items = append(list.Items, item)
-	}
-	return reply(w, http.StatusOK, list)
+	return reply(w, http.StatusOK, itemList{items})
 }
 
 func (s *Server) postSubscription(w http.ResponseWriter, r *http.Request) error {

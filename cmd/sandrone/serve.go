@@ -21,12 +21,10 @@ func (p *program) serveCommand() *cobra.Command {
 	defaults := sandrone.DefaultSettings()
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the HTTP API and the page",
-		Long: `Serve the HTTP API and the page, refresh what the schedule names, and answer
-the other commands by a socket in the data directory.
-
---path and --max-output-bytes belong to the MCP endpoint, which this build does
-not have: they are checked, and the path is protected without being served.`,
+		Short: "Serve the HTTP API, the MCP endpoint and the page",
+		Long: `Serve the HTTP API, the MCP endpoint and the page on one address, refresh what
+the schedule names, and answer the other commands by a socket in the data
+directory.`,
 		Args: cobra.NoArgs,
 		RunE: p.serve,
 	}
@@ -34,8 +32,8 @@ not have: they are checked, and the path is protected without being served.`,
 	flags.String("listen", defaults.HTTP.Listen, "host:port to listen on (SANDRONE_LISTEN)")
 	flags.String("token", "", "owner token; needed unless listening on loopback (SANDRONE_TOKEN, which process lists do not show)")
 	flags.String("log-level", defaults.Log.Level, "debug, info, warn or error (SANDRONE_LOG_LEVEL)")
-	flags.String("path", defaults.MCP.Path, "path of the MCP endpoint, not in this build (SANDRONE_MCP_PATH)")
-	flags.Int("max-output-bytes", defaults.MCP.MaxOutputBytes, "output limit of MCP tools, not in this build; 0 means the default (SANDRONE_MCP_MAX_OUTPUT_BYTES)")
+	flags.String("path", defaults.MCP.Path, "path of the MCP endpoint (SANDRONE_MCP_PATH)")
+	flags.Int("max-output-bytes", defaults.MCP.MaxOutputBytes, "largest body that an MCP tool returns; 0 means the default (SANDRONE_MCP_MAX_OUTPUT_BYTES)")
 	allowHostFlag(cmd)
 	return cmd
 }
