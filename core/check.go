@@ -33,8 +33,8 @@ var checkers = map[string]struct {
 // What is kept of what a client says, in bytes. The error is at the end for
 // most of them, and a flood pushes it out of a beginning.
 const (
-	headKept = 64 << 10
-	tailKept = 64 << 10
+	headKept = 16 << 10
+	tailKept = 16 << 10
 )
 
 // CheckKind returns an invalid_argument error for a kind of files that no

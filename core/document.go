@@ -20,6 +20,7 @@ type document struct {
 	asn      bool                       // rules on numbers of autonomous systems
 	byDat    bool                       // the client looks addresses up in GeoIP.dat, not in its MMDB
 	secrets  map[string]bool
+	keys     map[string]bool // keys that were seen, and whether a secret stands under them
 	patterns documentPatterns
 }
 
@@ -43,7 +44,7 @@ var compilePatterns = sync.OnceValue(func() documentPatterns {
 // readDocument reads YAML or JSON. Of a text that is neither, which no client
 // takes, it finds the secrets line by line.
 func readDocument(text []byte) *document {
-	d := &document{sites: make(map[string]map[string]bool), ips: make(map[string]bool), secrets: make(map[string]bool), patterns: compilePatterns()}
+	d := &document{sites: make(map[string]map[string]bool), ips: make(map[string]bool), secrets: make(map[string]bool), keys: make(map[string]bool), patterns: compilePatterns()}
 	var values any
 	var root yaml.Node
 	switch {
@@ -112,8 +113,15 @@ func (d *document) node(key string, n *yaml.Node) {
 
 // scalar looks at one value under its key. A key is a value without one.
 func (d *document) scalar(key, value string) {
-	if key != "" && d.patterns.secretKey.MatchString(key) {
-		d.secret(key, value)
+	if key != "" {
+		secret, seen := d.keys[key]
+		if !seen {
+			secret = d.patterns.secretKey.MatchString(key)
+			d.keys[key] = secret
+		}
+		if secret {
+			d.secret(key, value)
+		}
 	}
 	switch strings.ToLower(key) {
 	case "geosite": // dns.fallback-filter

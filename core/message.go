@@ -15,7 +15,8 @@ const (
 	maxMessage = 1 << 10 // bytes
 	maxOutput  = 8 << 10
 
-	hidden = "***"
+	hidden      = "***"
+	shortSecret = 6 // bytes; a secret with fewer is hidden only where it stands alone
 )
 
 type outputPatterns struct {
@@ -39,7 +40,8 @@ var compileOutput = sync.OnceValue(func() outputPatterns {
 type cleaner struct {
 	patterns outputPatterns
 	paths    *strings.Replacer
-	secrets  []string // longest first
+	secrets  *strings.Replacer
+	short    []string // secrets that are likely to be part of a word
 }
 
 func newCleaner(d *document, paths map[string]string) *cleaner {
@@ -61,7 +63,16 @@ func newCleaner(d *document, paths map[string]string) *cleaner {
 			spellings[secret[:7]+"..."] = true
 		}
 	}
-	c.secrets = slices.SortedFunc(keys(spellings), longest)
+	// One pass for all of them: a file may have a hundred thousand.
+	pairs = nil
+	for _, s := range slices.SortedFunc(keys(spellings), longest) {
+		if len(s) >= shortSecret {
+			pairs = append(pairs, s, hidden)
+		} else {
+			c.short = append(c.short, s)
+		}
+	}
+	c.secrets = strings.NewReplacer(pairs...)
 	return c
 }
 
@@ -95,18 +106,17 @@ func (c *cleaner) clean(text string) string {
 	text = c.patterns.clock.ReplaceAllString(text, "")
 	text = c.patterns.elapsed.ReplaceAllString(text, "$1")
 	text = c.paths.Replace(text)
-	for _, secret := range c.secrets {
+	text = c.secrets.Replace(text)
+	for _, secret := range c.short {
 		text = hide(text, secret)
 	}
 	return c.patterns.address.ReplaceAllStringFunc(text, shortAddress)
 }
 
-// hide replaces a secret. One that is short is likely to be part of a word, so
-// only where it stands alone.
+// hide replaces a secret where it is no part of a word.
 func hide(text, secret string) string {
-	const short = 6
-	if len(secret) >= short {
-		return strings.ReplaceAll(text, secret, hidden)
+	if !strings.Contains(text, secret) {
+		return text
 	}
 	var b strings.Builder
 	for from := 0; ; {
