@@ -33,6 +33,9 @@ var checkers = map[string]struct {
 // What is kept of what a client says, in bytes. The error is at the end for
 // most of them, and a flood pushes it out of a beginning.
 const (
+	// A file of 10,000 nodes takes a tenth of it.
+	checkMemory = 2 << 30
+
 	headKept = 16 << 10
 	tailKept = 16 << 10
 )
@@ -84,7 +87,7 @@ func (c *Cores) Check(ctx context.Context, kind, version string, text []byte) (*
 		v.Warnings = append(v.Warnings, w)
 	}
 	doc := readDocument(text)
-	job := Job{Path: core.Path, Offline: !c.online}
+	job := Job{Path: core.Path, Offline: !c.online, Memory: checkMemory}
 	if checker.geoData {
 		warnings, err := c.geoData(dir, doc)
 		if err != nil {

@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "mihomo", "sing-box", "xray":
 		os.Exit(client())
+	case "server": // checks a file until it is killed
+		_, _ = core.New(core.Options{DataDir: os.Args[1], Getenv: nothing}).Check(context.Background(), "mihomo", "", []byte("# hang "+os.Args[2]+"\n"))
+		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
@@ -96,6 +99,13 @@ func client() int {
 		}
 		conn.Close()
 		fmt.Println("reached")
+		return 0
+	case "eat": // ever more memory, without touching it
+		var eaten [][]byte
+		for range 1 << 10 {
+			eaten = append(eaten, make([]byte, 64<<20))
+		}
+		fmt.Println(len(eaten))
 		return 0
 	case "leave": // a child that outlives it
 		child := exec.Command("sleep", "1000")
@@ -339,6 +349,41 @@ func TestCheckEndsAClientThatDoesNotEndWithItsChildren(t *testing.T) {
 	}
 }
 
+func TestAClientEndsWithAKilledServer(t *testing.T) {
+	if core.Offline() == nil {
+		t.Skip("nothing ends a client with its parent here")
+	}
+	dataDir := installed(t, "mihomo", "v1.19.28")
+	pipe, server := filepath.Join(dataDir, "pids"), filepath.Join(dataDir, "server")
+	self, err := os.Executable()
+	if err := errors.Join(err, syscall.Mkfifo(pipe, 0o600), os.Symlink(self, server)); err != nil {
+		t.Fatal(err)
+	}
+	run := exec.Command(server, dataDir, pipe)
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := os.OpenFile(pipe, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var pid, child int
+	if _, err := fmt.Fscan(r, &pid, &child); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(child, syscall.SIGKILL) }() // which nobody but the next server looks for
+	if err := run.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = run.Wait()
+	waitGone(t, pid)
+	if n := core.RemoveLeftovers(); n == 0 {
+		t.Error("nothing was left to remove")
+	}
+	empty(t)
+}
+
 // waitGone returns when a process has ended, or is one that only waits to be
 // collected.
 func waitGone(t *testing.T, pid int) {
@@ -352,6 +397,16 @@ func waitGone(t *testing.T, pid int) {
 			return
 		}
 		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestAClientThatTakesTooMuchMemoryIsRefused(t *testing.T) {
+	if core.Offline() == nil {
+		t.Skip("nothing bounds the memory of a client here")
+	}
+	v, err := core.New(core.Options{DataDir: installed(t, "mihomo", "v1.19.28"), Getenv: nothing}).Check(t.Context(), "mihomo", "", []byte("# eat\n"))
+	if err != nil || v.OK || !strings.Contains(v.Message, "out of memory") && !strings.Contains(v.Message, "cannot allocate memory") {
+		t.Errorf("got %+v, %v", v, err)
 	}
 }
 

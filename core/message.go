@@ -30,7 +30,7 @@ var compileOutput = sync.OnceValue(func() outputPatterns {
 		clock:   regexp.MustCompile(`(?m)^(?:time="[^"]*" |(?:[+-]\d{4} )?\d{4}[-/]\d\d[-/]\d\d \d\d:\d\d:\d\d(?:\.\d+)? )`),
 		elapsed: regexp.MustCompile(`(?m)^([A-Z]+)\[\d+\]`),
 		address: regexp.MustCompile(`\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s"'<>\\` + "`" + `]+`),
-		failed:  regexp.MustCompile(`(?m)^(?:level=(?:error|fatal|panic) .*|(?:ERROR|FATAL|PANIC)\b.*|Failed to start: .*|panic: .*)$`),
+		failed:  regexp.MustCompile(`(?m)^(?:level=(?:error|fatal|panic) .*|(?:ERROR|FATAL|PANIC)\b.*|Failed to start: .*|panic: .*|fatal error: .*)$`),
 		logged:  regexp.MustCompile(`^level=\w+ msg=("(?:[^"\\]|\\.)*"|.*)$`),
 	}
 })

@@ -21,6 +21,10 @@ type Job struct {
 	// Offline takes the network away from the program, loopback too, on
 	// systems where an ordinary user can do that: Linux with user namespaces.
 	Offline bool
+
+	// Memory is how many bytes the program may have in data; 0 is no limit.
+	// Only Linux holds it to that.
+	Memory uint64
 }
 
 // pipeDelay is how long a program that has ended may keep its output open
@@ -70,6 +74,7 @@ func start(ctx context.Context, dir *Directory, job Job, attr *sysProcAttr) (*Pr
 		defer close(p.done)
 		err := cmd.Start()
 		if err == nil {
+			limitMemory(cmd.Process.Pid, job.Memory)
 			dir.note(cmd.Process.Pid)
 		}
 		started <- err

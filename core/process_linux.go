@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // group is the attributes of a child that leads a process group and dies with
@@ -22,6 +24,14 @@ func offline() *sysProcAttr {
 	a.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
 	a.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
 	return a
+}
+
+// limitMemory bounds the data of a process, which has just been started. It is
+// a net, not a measure: a machine without it would be taken down by one file.
+func limitMemory(pid int, limit uint64) {
+	if limit > 0 {
+		_ = unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: limit, Max: limit}, nil)
+	}
 }
 
 // startTime tells two processes with the same number apart: the 22nd field of

@@ -14,6 +14,8 @@ func group() *sysProcAttr { return nil }
 
 func offline() *sysProcAttr { return nil }
 
+func limitMemory(int, uint64) {}
+
 func startTime(int) string { return "" }
 
 func isOwn(fs.FileInfo) bool { return true }
