@@ -56,6 +56,7 @@ type Endpoint struct {
 	extensions []Extension
 
 	once      sync.Once
+	identity  *sdk.Implementation
 	server    *sdk.Server
 	handler   http.Handler
 	documents sync.Map // URI -> string, of resources that never change
@@ -105,8 +106,8 @@ func (e *Endpoint) build() {
 			x.Configure(options)
 		}
 	}
-	identity := &sdk.Implementation{Name: "sandrone", Version: sandrone.ThisBuild().Version}
-	e.server = sdk.NewServer(identity, options)
+	e.identity = &sdk.Implementation{Name: "sandrone", Version: sandrone.ThisBuild().Version}
+	e.server = sdk.NewServer(e.identity, options)
 	e.addInspect(e.server)
 	e.addList(e.server)
 	e.addConvert(e.server)
@@ -123,7 +124,7 @@ func (e *Endpoint) build() {
 			streamed[tool] = true
 		}
 	}
-	e.server.AddReceivingMiddleware(e.safely, prebuilt(identity))
+	e.server.AddReceivingMiddleware(e.safely, e.prebuilt())
 	plain, stream := transport(e.server, true), http.Handler(nil)
 	if len(streamed) > 0 {
 		stream = transport(e.server, false)

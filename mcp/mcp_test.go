@@ -345,6 +345,9 @@ func (d *door) outputSchemas() map[string]*jsonschema.Resolved {
 	d.t.Helper()
 	all := make(map[string]*jsonschema.Resolved)
 	for _, tool := range d.tools() {
+		if tool.OutputSchema == nil {
+			continue // not one of this program's
+		}
 		resolved, err := tool.OutputSchema.Resolve(nil)
 		if err != nil {
 			d.t.Fatalf("%s: %v", tool.Name, err)

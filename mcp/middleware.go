@@ -36,26 +36,27 @@ func (r *encodedResult) MarshalJSON() ([]byte, error) { return r.text, nil }
 
 // prebuilt answers the lists, which never change, from their encoded form.
 // Each is made by the first request for it.
-func prebuilt(identity *sdk.Implementation) sdk.Middleware {
-	var lists sync.Map // method -> json.RawMessage
+func (e *Endpoint) prebuilt() sdk.Middleware {
+	var lists sync.Map // method -> *encodedResult
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 			if !isWholeList(req) {
 				return next(ctx, method, req)
 			}
-			if made, ok := lists.Load(method); ok {
-				return &encodedResult{text: made.(json.RawMessage)}, nil
+			if kept, ok := lists.Load(method); ok {
+				// A result of its own, since the SDK writes to it.
+				return &encodedResult{text: kept.(*encodedResult).text}, nil
 			}
 			out, err := next(ctx, method, req)
 			if err != nil {
 				return nil, err
 			}
-			text, err := encodeResult(out, identity)
+			made, err := e.encodeResult(out)
 			if err != nil {
 				return nil, err
 			}
-			lists.Store(method, text)
-			return &encodedResult{text: text}, nil
+			lists.Store(method, &encodedResult{text: made.text})
+			return made, nil
 		}
 	}
 }
@@ -77,7 +78,7 @@ func isWholeList(req sdk.Request) bool {
 
 // encodeResult encodes a result with what the SDK would add to it on its way
 // out.
-func encodeResult(out sdk.Result, identity *sdk.Implementation) (json.RawMessage, error) {
+func (e *Endpoint) encodeResult(out sdk.Result) (*encodedResult, error) {
 	text, err := encode(out)
 	if err != nil {
 		return nil, err
@@ -86,9 +87,12 @@ func encodeResult(out sdk.Result, identity *sdk.Implementation) (json.RawMessage
 	if err := json.Unmarshal(text, &members); err != nil {
 		return nil, err
 	}
-	if members["_meta"], err = encode(map[string]any{sdk.MetaKeyServerInfo: identity}); err != nil {
+	if members["_meta"], err = encode(map[string]any{sdk.MetaKeyServerInfo: e.identity}); err != nil {
 		return nil, err
 	}
 	members["resultType"] = json.RawMessage(`"complete"`)
-	return encode(members)
+	if text, err = encode(members); err != nil {
+		return nil, err
+	}
+	return &encodedResult{text: text}, nil
 }

@@ -142,7 +142,8 @@ func (e *Endpoint) readResource(ctx context.Context, r *resource, uri string) (s
 	if err != nil {
 		return nil, e.unread(ctx, uri, err)
 	}
-	return &sdk.ReadResourceResult{Cacheable: stored, Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: "application/json", Text: text}}}, nil
+	out := &sdk.ReadResourceResult{Cacheable: stored, Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: "application/json", Text: text}}}
+	return e.encodeResult(out) // since the SDK completes only the results of its own handlers
 }
 
 func (e *Endpoint) resourceText(ctx context.Context, r *resource, uri string) (string, error) {
