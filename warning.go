@@ -62,6 +62,10 @@ const (
 	WarnNodeSkipped       = "render_node_skipped"               // leaving the field out would change the connection
 	WarnNodeRenamed       = "render_node_renamed"               // the name was changed for syntax or uniqueness
 	WarnNoShareLink       = "uri_profile_unsupported"           // the type has no share link
+	WarnGroupEmpty        = "file_group_empty"                  // a group of a file has no members; the direct way out became its member
+	WarnReferenceUnknown  = "file_reference_unknown"            // a member, rule or default that names nothing was left out
+	WarnGroupCycle        = "file_group_cycle"                  // groups contain each other; the member that closes the circle was left out
+	WarnRuleUnreachable   = "file_rule_unreachable"             // a rule stands behind one that matches everything
 	WarnRemoteStale       = "remote_stale"                      // a source failed and its last good copy was used
 	WarnDryRunSkipped     = "dry_run_step_skipped"              // a dry run passed over a step that asks the network
 	WarnVerifyVersion     = "verify_core_version"               // the core is not of the version that the file is written for

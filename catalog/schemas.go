@@ -6,6 +6,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/files"
 	"github.com/sandrone-gateway/sandrone/files/ruleset"
 	"github.com/sandrone-gateway/sandrone/processors"
 	"github.com/sandrone-gateway/sandrone/processors/script"
@@ -93,7 +94,7 @@ func schemaNotFound() error {
 	return sandrone.Errorf(sandrone.InvalidArgument, "schema not found")
 }
 
-// FileKindIndex lists the kinds of files that this build makes.
+// FileKindIndex lists the kinds of files.
 type FileKindIndex struct {
 	FileKinds []FileKindItem `json:"file_kinds"`
 }
@@ -113,11 +114,13 @@ type FileKind struct {
 	Kind              string              `json:"kind"`
 	Description       string              `json:"description"`
 	SettingsSupported bool                `json:"settings_supported"`
+	SettingsSchema    json.RawMessage     `json:"settings_schema,omitempty"`
 	MediaType         string              `json:"media_type"`
 	Syntax            string              `json:"syntax"`
 	DefaultExtension  string              `json:"default_extension"`
 	SourceRules       SourceRules         `json:"source_rules"`
-	Defaults          map[string]any      `json:"defaults"` // members of a new definition
+	Versions          []string            `json:"versions,omitempty"` // of the client, ascending
+	Defaults          map[string]any      `json:"defaults"`           // members of a new definition; of the settings what stands for a part that is left out
 	Examples          []sandrone.FileSpec `json:"examples"`
 }
 
@@ -127,42 +130,61 @@ type SourceRules struct {
 	AllowedTypes []string `json:"allowed_types"`
 }
 
-// fileKinds are the kinds that this build makes, in the order in which they
-// are listed.
-var fileKinds = []*FileKind{staticKind()}
-
-func staticKind() *FileKind {
-	hello := "# hello\n"
-	return &FileKind{
-		Kind:             sandrone.FileStatic,
-		Description:      "A text that is passed on as it is, after its steps: a script, a rule list, a hand-written client file.",
-		MediaType:        "application/octet-stream",
-		Syntax:           "text",
-		DefaultExtension: ".txt",
-		SourceRules:      SourceRules{Required: true, AllowedTypes: []string{sandrone.FileInline, sandrone.FileRemote}},
-		Defaults:         map[string]any{"source": map[string]any{"type": sandrone.FileInline, "content": ""}},
-		Examples: []sandrone.FileSpec{
-			{Name: "hello.txt", Kind: sandrone.FileStatic, Source: &sandrone.FileSource{Type: sandrone.FileInline, Content: &hello}},
-			{Name: "list.txt", Kind: sandrone.FileStatic, Source: &sandrone.FileSource{Type: sandrone.FileRemote, Remote: &sandrone.RemoteInput{URL: "https://example.com/list.txt"}}},
-		},
+func newFileKind(k *files.Kind) *FileKind {
+	about := &FileKind{
+		Kind:              k.Name,
+		Description:       k.Description,
+		SettingsSupported: k.Typed(),
+		SettingsSchema:    k.SettingsSchema(),
+		MediaType:         k.MediaType,
+		Syntax:            k.Syntax,
+		DefaultExtension:  k.Extension,
+		SourceRules:       SourceRules{Required: !k.Typed(), AllowedTypes: []string{sandrone.FileInline, sandrone.FileRemote}},
+		Versions:          k.Versions,
 	}
+	if !k.Typed() {
+		hello := "# hello\n"
+		about.Defaults = map[string]any{"source": map[string]any{"type": sandrone.FileInline, "content": ""}}
+		about.Examples = []sandrone.FileSpec{
+			{Name: "hello.txt", Kind: k.Name, Source: &sandrone.FileSource{Type: sandrone.FileInline, Content: &hello}},
+			{Name: "list.txt", Kind: k.Name, Source: &sandrone.FileSource{Type: sandrone.FileRemote, Remote: &sandrone.RemoteInput{URL: "https://example.com/list.txt"}}},
+		}
+		return about
+	}
+	about.Defaults = map[string]any{
+		"source": map[string]any{},
+		"config": map[string]any{"subscriptions": []string{}, "settings": k.DefaultSettings(k.DefaultVersion)},
+	}
+	about.Examples = []sandrone.FileSpec{
+		{Name: "phone" + k.Extension, Kind: k.Name, Source: &sandrone.FileSource{}, Config: &sandrone.FileConfig{Subscriptions: []string{"air"}}},
+		{Name: "router" + k.Extension, Kind: k.Name, Source: &sandrone.FileSource{}, Config: &sandrone.FileConfig{
+			Subscriptions: []string{"air"}, Settings: json.RawMessage(exampleSettings[k.Name])}},
+	}
+	return about
+}
+
+// exampleSettings are settings of one group through which everything goes.
+var exampleSettings = map[string]string{
+	sandrone.FileMihomo:       `{"groups":[{"name":"Go","type":"select","proxies":["$nodes","DIRECT"]}],"rule_sets":[],"rules":["MATCH,Go"]}`,
+	sandrone.FileSingBox:      `{"groups":[{"type":"selector","tag":"Go","outbounds":["$nodes","direct"]}],"rule_sets":[],"rules":[{"outbound":"Go"}]}`,
+	sandrone.FileShadowrocket: `{"groups":[{"name":"Go","type":"select","proxies":["$nodes","DIRECT"]}],"rules":["FINAL,Go"]}`,
 }
 
 // FileKinds lists the kinds of files. link gives the address of one.
 func (c *Catalog) FileKinds(link func(kind string) string) FileKindIndex {
 	index := FileKindIndex{FileKinds: []FileKindItem{}}
-	for _, k := range fileKinds {
-		index.FileKinds = append(index.FileKinds, FileKindItem{k.Kind, k.Description, k.SettingsSupported, k.MediaType, k.Syntax, link(k.Kind)})
+	for _, k := range files.Kinds() {
+		index.FileKinds = append(index.FileKinds, FileKindItem{k.Name, k.Description, k.Typed(), k.MediaType, k.Syntax, link(k.Name)})
 	}
 	return index
 }
 
-// FileKind returns one kind; the name is exact. An unknown one is an
-// invalid_argument error.
+// FileKind returns one kind; the name is exact and has no version. An unknown
+// one is an invalid_argument error.
 func (c *Catalog) FileKind(kind string) (*FileKind, error) {
-	for _, k := range fileKinds {
-		if k.Kind == kind {
-			return k, nil
+	for _, k := range files.Kinds() {
+		if k.Name == kind {
+			return newFileKind(k), nil
 		}
 	}
 	return nil, schemaNotFound()

@@ -72,6 +72,10 @@ type RenderOptions struct {
 	Version table.Version          // client version to write for
 	DropRaw bool                   // leave out members that the model does not know
 	Exists  func(name string) bool // tells names a dialer.proxy may use besides the nodes of the batch; nil: none
+
+	// Reserved are names that no node gets: those of other parts of the
+	// document that it is written into.
+	Reserved []string
 }
 
 // Rendered is the product of a rendering.

@@ -237,6 +237,11 @@ func (w *walk) warn(warnings []sandrone.Warning) {
 // rendered is the last step: what the renderer wrote and lost.
 func (w *walk) rendered(out convert.Rendered) {
 	w.warn(out.Warnings)
+	w.summarise(out)
+}
+
+// summarise counts what the renderer wrote and lost.
+func (w *walk) summarise(out convert.Rendered) {
 	w.report.Render = sandrone.RenderSummary{SuccessCount: out.Count, Warnings: out.Warnings}
 	for i := range out.Warnings {
 		switch out.Warnings[i].Code {

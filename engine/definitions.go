@@ -43,7 +43,7 @@ type collection[T any] func(*store.Tx) store.Definitions[T]
 
 var (
 	subscriptions collection[sandrone.Subscription] = (*store.Tx).Subscriptions
-	files         collection[sandrone.FileSpec]     = (*store.Tx).Files
+	fileSpecs     collection[sandrone.FileSpec]     = (*store.Tx).Files
 	shares        collection[sandrone.Share]        = (*store.Tx).Shares
 )
 
@@ -116,21 +116,22 @@ func (e *Engine) DeleteSubscription(ctx context.Context, name string, pre store.
 
 // Files lists the stored files by name, as [Engine.Subscriptions] does.
 func (e *Engine) Files(ctx context.Context) ([]store.Record[sandrone.FileSpec], error) {
-	return files.list(ctx, e)
+	return fileSpecs.list(ctx, e)
 }
 
 // File returns the definition of a stored file: not_found if there is none.
 func (e *Engine) File(ctx context.Context, name string) (store.Record[sandrone.FileSpec], error) {
-	return files.get(ctx, e, name)
+	return fileSpecs.get(ctx, e, name)
 }
 
-// PutFile saves f as [Engine.PutSubscription] does.
+// PutFile saves f as [Engine.PutSubscription] does. The version of the kind and
+// the settings are checked too; nothing is compiled.
 func (e *Engine) PutFile(ctx context.Context, f *sandrone.FileSpec, pre store.Precondition) (Put, error) {
 	warnings, err := e.checkFile(f)
 	if err != nil {
 		return Put{}, err
 	}
-	put, err := files.put(ctx, e, f, pre)
+	put, err := fileSpecs.put(ctx, e, f, pre)
 	put.Warnings = warnings
 	return put, err
 }
@@ -140,12 +141,15 @@ func (e *Engine) checkFile(f *sandrone.FileSpec) ([]sandrone.Warning, error) {
 	if err := f.Normalise(); err != nil {
 		return nil, err
 	}
+	if err := e.checkKind(f); err != nil {
+		return nil, err
+	}
 	return e.checkStored(sandrone.FileStage, f.Processors), nil
 }
 
 // DeleteFile deletes a file. Errors: not_found, precondition_failed.
 func (e *Engine) DeleteFile(ctx context.Context, name string, pre store.Precondition) error {
-	return files.delete(ctx, e, name, pre)
+	return fileSpecs.delete(ctx, e, name, pre)
 }
 
 // checkStored tells which steps of a saved list could not run. They are no

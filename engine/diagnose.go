@@ -365,7 +365,7 @@ func (d *diagnosis) fileWay(e *Engine, spec *sandrone.FileSpec, args map[string]
 	r := d.request(e, spec.Meta)
 	return func(ctx context.Context) (*product, error) {
 		return r.get(ctx, nil, sandrone.KindFile, spec.Name, how{Args: args}, func(ctx context.Context, f *frame) (*product, error) {
-			p, err := r.compile(ctx, f, spec, args, draft)
+			p, err := r.compile(ctx, f, spec, production{how: how{Args: args}, draft: draft})
 			if err != nil && !isContext(err) && !slices.ContainsFunc(d.Stages, func(s DiagnosedStage) bool { return s.Error != nil }) {
 				r.tell(DiagnosedStage{Scope: "file:" + spec.Name, Kind: "compile", Error: sandrone.AsError(err)})
 			}

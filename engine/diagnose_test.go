@@ -121,8 +121,8 @@ func TestDiagnoseFailsWithAnAnswer(t *testing.T) {
 		{"a draft that needs itself", engine.DiagnoseRequest{Subscription: &engine.StoredOr[sandrone.Subscription]{Draft: &sandrone.Subscription{Name: "me", Type: "collection",
 			Inputs: []sandrone.NodeInput{{Name: "x", Type: "subscription", Ref: &sandrone.ResourceRef{Kind: "subscription", Name: "me"}}}}}}, sandrone.Conflict,
 			"1 subscription:me materialize  0>0 conflict\n"},
-		{"a kind of file that is not made", engine.DiagnoseRequest{File: &engine.StoredOr[sandrone.FileSpec]{Draft: &sandrone.FileSpec{Name: "m", Kind: "mihomo", Source: &sandrone.FileSource{}}}}, sandrone.NotImplemented,
-			"1 file:m compile  0>0 not_implemented\n"},
+		{"a file with a base of another syntax", engine.DiagnoseRequest{File: &engine.StoredOr[sandrone.FileSpec]{Draft: &sandrone.FileSpec{Name: "m", Kind: "mihomo", Source: &sandrone.FileSource{Type: "inline", Content: new("[a]")}}}}, sandrone.InvalidArgument,
+			"1 file:m compile  0>0 invalid_argument\n"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {

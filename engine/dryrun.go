@@ -77,10 +77,10 @@ func (e *Engine) DryRunFile(ctx context.Context, f *sandrone.FileSpec) (*DryRun,
 	if err != nil {
 		return nil, err
 	}
-	out, before, after, err := dryRun(ctx, e, files, f.Name, f, func(f *sandrone.FileSpec) (*product, error) {
+	out, before, after, err := dryRun(ctx, e, fileSpecs, f.Name, f, func(f *sandrone.FileSpec) (*product, error) {
 		r := e.dryRequest(f.Meta)
 		p, err := r.get(ctx, nil, sandrone.KindFile, f.Name, how{}, func(ctx context.Context, frame *frame) (*product, error) {
-			return r.compile(ctx, frame, f, nil, false)
+			return r.compile(ctx, frame, f, production{})
 		})
 		if err != nil {
 			return nil, ofFile(err, f.Name)

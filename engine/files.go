@@ -3,10 +3,14 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"mime"
+	"slices"
 	"strings"
 
 	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/convert"
+	"github.com/sandrone-gateway/sandrone/files"
 	"github.com/sandrone-gateway/sandrone/processors"
 	"github.com/sandrone-gateway/sandrone/store"
 )
@@ -16,7 +20,8 @@ type FileRequest struct {
 	Name    string
 	Draft   *sandrone.FileSpec // in place of Name; its own name may be empty
 	Mode    string             // FileRender or FileSource; empty means FileRender
-	Args    map[string]string  // request args of the steps
+	Args    map[string]string  // request args of the steps, those of the subscriptions too
+	Target  string             // what the steps of the subscriptions see as their target
 	Refresh bool               // read no cache
 	Verify  bool               // have the installed client check the final text; a refused one is not cached
 }
@@ -31,12 +36,21 @@ const (
 // and what steps may make of it.
 const maxFileText = 32 << 20
 
-// ReadFile returns the text of a file. Only static files are made by this
-// build; the other kinds are not_implemented, but their source can be read.
+// ReadFile returns the text of a file: its source after the steps or, for a
+// kind that is compiled, what its base, subscriptions and settings come to.
 //
-// Errors: not_found, conflict for a file that needs itself, those of its source
-// and of its steps.
+// Errors: not_found, conflict for a file that needs itself, invalid_argument
+// for settings and a base that are not of the kind, those of its source, its
+// subscriptions, the renderer and its steps.
 func (e *Engine) ReadFile(ctx context.Context, req FileRequest) (*Rendering, error) {
+	p, err := e.readFile(ctx, req, false)
+	if err != nil {
+		return nil, err
+	}
+	return p.Rendering, nil
+}
+
+func (e *Engine) readFile(ctx context.Context, req FileRequest, trace bool) (*FilePreview, error) {
 	mode := cmp.Or(word(req.Mode), FileRender)
 	if mode != FileRender && mode != FileSource {
 		return nil, sandrone.Errorf(sandrone.InvalidArgument, "mode must be render or source").At("mode")
@@ -55,10 +69,10 @@ func (e *Engine) ReadFile(ctx context.Context, req FileRequest) (*Rendering, err
 	}
 	r := e.request(req.Refresh, spec.Meta)
 	title := cmp.Or(spec.DisplayName, spec.Name)
-	oneSource := spec.Config != nil && len(spec.Config.Subscriptions) == 1
+	oneSource := len(subscriptionsOf(spec)) == 1
 	var kept *keptRendering
 	if req.Draft == nil && mode == FileRender {
-		kept = e.keptRendering(ctx, r.live, store.FileRender, spec, spec.RenderCacheTTLSeconds, spec.Kind, req.Args)
+		kept = e.keptRendering(ctx, r.live, store.FileRender, spec, spec.RenderCacheTTLSeconds, req.Target, req.Args)
 		if hit := kept.read(ctx, req.Refresh); hit != nil {
 			hit.Title, hit.OneSource = title, oneSource
 			if req.Verify {
@@ -68,7 +82,7 @@ func (e *Engine) ReadFile(ctx context.Context, req FileRequest) (*Rendering, err
 				}
 				hit.judged(verdict)
 			}
-			return hit, nil
+			return &FilePreview{Rendering: hit}, nil
 		}
 	}
 	ctx, release, err := takeSlot(ctx)
@@ -76,20 +90,26 @@ func (e *Engine) ReadFile(ctx context.Context, req FileRequest) (*Rendering, err
 		return nil, err
 	}
 	defer release()
-	p, err := r.get(ctx, nil, sandrone.KindFile, spec.Name, how{Args: req.Args}, func(ctx context.Context, f *frame) (*product, error) {
+	ctx, done, err := e.turns.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	how := production{how: how{Args: req.Args, Target: req.Target}, draft: req.Draft != nil, trace: trace}
+	p, err := r.get(ctx, nil, sandrone.KindFile, spec.Name, how.how, func(ctx context.Context, f *frame) (*product, error) {
 		if mode == FileSource {
 			return r.source(ctx, spec)
 		}
-		return r.compile(ctx, f, spec, req.Args, req.Draft != nil)
+		return r.compile(ctx, f, spec, how)
 	})
 	if err != nil {
 		return nil, ofFile(err, spec.Name)
 	}
-	facts := p.facts()
-	out := &Rendering{ContentType: p.contentType, Body: []byte(p.file.Content), Stale: facts.stale, Title: title, Name: p.file.Name, Profile: p.profile, OneSource: oneSource}
-	out.Report = facts.report(e, "file")
+	out := e.fileRendering(p)
+	out.Title, out.OneSource = title, oneSource
+	preview := &FilePreview{Rendering: out, Steps: p.fileSteps, Logs: r.logged(how.draft)}
 	if req.Verify {
-		verdict, err := e.verify(ctx, spec, out.Body)
+		verdict, err := wait(ctx, func() (*sandrone.Verdict, error) { return e.verify(ctx, spec, out.Body) })
 		if err != nil {
 			return nil, ofFile(err, spec.Name)
 		}
@@ -97,10 +117,59 @@ func (e *Engine) ReadFile(ctx context.Context, req FileRequest) (*Rendering, err
 			kept.write(ctx, out) // its report is for those too who asked for no check
 		}
 		out.judged(verdict)
-		return out, nil
+		return preview, nil
 	}
 	kept.write(ctx, out)
-	return out, nil
+	return preview, nil
+}
+
+// fileRendering is the text of a file with its report.
+func (e *Engine) fileRendering(p *product) *Rendering {
+	facts := p.facts()
+	out := &Rendering{ContentType: p.contentType, Body: []byte(p.file.Content), Stale: facts.stale, Name: p.file.Name, Profile: p.profile}
+	w := &walk{report: facts.report(e, "file")}
+	if p.rendered != nil {
+		w.summarise(*p.rendered)
+	}
+	out.Report = w.report
+	return out
+}
+
+// production is how a file is made.
+type production struct {
+	how
+	draft bool // of a definition that is not stored
+	trace bool // keep what the steps did
+}
+
+// subscriptionsOf are the names of the subscriptions that a file is made from.
+func subscriptionsOf(spec *sandrone.FileSpec) []string {
+	if spec.Config == nil {
+		return nil
+	}
+	var names []string
+	for _, name := range spec.Config.Subscriptions {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// checkKind looks at what the definition itself cannot know: the version of
+// its kind, its settings, and that there is a renderer for its nodes.
+func (e *Engine) checkKind(spec *sandrone.FileSpec) error {
+	kind, _, err := files.Find(spec.Kind)
+	if err != nil || !kind.Typed() {
+		return err
+	}
+	if err := e.registry.CheckTarget(kind.NodeFormat); err != nil {
+		return sandrone.AsError(err).At("kind")
+	}
+	if spec.Config == nil {
+		return nil
+	}
+	return kind.CheckSettings(spec.Config.Settings)
 }
 
 func (e *Engine) fileSpec(ctx context.Context, req *FileRequest) (*sandrone.FileSpec, error) {
@@ -110,6 +179,9 @@ func (e *Engine) fileSpec(ctx context.Context, req *FileRequest) (*sandrone.File
 	draft := *req.Draft
 	draft.Name = cmp.Or(draft.Name, draftName)
 	if err := draft.Normalise(); err != nil {
+		return nil, below(err, "file")
+	}
+	if err := e.checkKind(&draft); err != nil {
 		return nil, below(err, "file")
 	}
 	return &draft, nil
@@ -142,7 +214,31 @@ func ofFile(err error, name string) error {
 	}
 	own := *sandrone.AsError(about(err, sandrone.KindFile, name))
 	own.File = cmp.Or(own.File, name)
+	if step, ok := errors.AsType[*StepError](err); ok {
+		return &StepError{&own, step.Steps, step.FileSteps, step.Logs}
+	}
 	return &own
+}
+
+// FileStep is what one step did to a file.
+type FileStep = processors.FileStep
+
+// FilePreview is what a draft of a file comes to, and what its steps did.
+type FilePreview struct {
+	*Rendering
+	Steps []processors.FileStep
+	Logs  []ScriptLog // of its scripts
+}
+
+// PreviewFile makes a draft of a file, of which nothing is stored but fetch and
+// probe caches. In mode source there are no steps.
+//
+// Errors are those of [Engine.ReadFile]; a step that fails gives a [*StepError].
+func (e *Engine) PreviewFile(ctx context.Context, req FileRequest) (*FilePreview, error) {
+	if req.Draft == nil {
+		return nil, sandrone.Errorf(sandrone.InvalidArgument, "file is required").At("file")
+	}
+	return e.readFile(ctx, req, true)
 }
 
 // file makes a stored file with its steps.
@@ -152,7 +248,7 @@ func (r *request) file(ctx context.Context, parent *frame, name string, args map
 		if err != nil {
 			return nil, err
 		}
-		p, err := r.compile(ctx, f, spec, args, false)
+		p, err := r.compile(ctx, f, spec, production{how: how{Args: args}})
 		if err != nil {
 			return nil, ofFile(err, name)
 		}
@@ -176,8 +272,15 @@ func (r *request) fileSource(ctx context.Context, name string) (*product, error)
 
 // source reads the text that a file starts from.
 func (r *request) source(ctx context.Context, spec *sandrone.FileSpec) (*product, error) {
-	p := &product{label: spec.Name, contentType: sourceTypes[spec.BaseKind()]}
+	kind, version, err := files.Find(spec.Kind)
+	if err != nil {
+		return nil, err
+	}
+	p := &product{label: spec.Name, contentType: kind.MediaType}
 	p.file = processors.File{Name: spec.Name, Kind: spec.Kind, Meta: spec.Meta}
+	if !kind.Typed() {
+		p.contentType = "text/plain; charset=utf-8" // until a step says otherwise
+	}
 	switch source := spec.Source; {
 	case source.Type == sandrone.FileInline:
 		if source.Content != nil {
@@ -192,37 +295,44 @@ func (r *request) source(ctx context.Context, spec *sandrone.FileSpec) (*product
 		p.file.Content = strings.ToValidUTF8(textOf(t.body), "�")
 		p.note(note{refs: []sandrone.SourceRef{t.ref()}, warnings: t.staleWarning(spec.Name), isStale: t.cause != nil, stale: t.age})
 	default:
-		return nil, sandrone.Errorf(sandrone.NotImplemented, "the built-in bases of client files are not part of this build")
+		p.file.Content = kind.Base(version)
+		p.note(note{refs: []sandrone.SourceRef{{Kind: "builtin", Name: kind.Name + "-default"}}})
 	}
 	return p, nil
 }
 
-// sourceTypes are the media types of the kinds' text.
-var sourceTypes = map[string]string{
-	sandrone.FileStatic:       "text/plain; charset=utf-8",
-	sandrone.FileMihomo:       "application/yaml",
-	sandrone.FileSingBox:      "application/json",
-	sandrone.FileShadowrocket: "text/plain; charset=utf-8",
-}
-
-// compile makes the final text: the source, then the steps.
-func (r *request) compile(ctx context.Context, f *frame, spec *sandrone.FileSpec, args map[string]string, draft bool) (*product, error) {
-	if spec.BaseKind() != sandrone.FileStatic {
-		return nil, sandrone.Errorf(sandrone.NotImplemented, "files of kind %s are not part of this build", spec.BaseKind())
+// compile makes the final text: the source, then what the settings and the
+// subscriptions make of it, then the steps.
+func (r *request) compile(ctx context.Context, f *frame, spec *sandrone.FileSpec, how production) (*product, error) {
+	kind, _, err := files.Find(spec.Kind)
+	if err != nil {
+		return nil, err
 	}
 	p, err := r.source(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
-	scope := "file:" + spec.Name
-	r.tell(DiagnosedStage{Scope: scope, Kind: "compile", InputCount: len(p.file.Content), OutputCount: len(p.file.Content), Warnings: p.ownWarnings()})
 	p.contentType = ""
+	stage := DiagnosedStage{Scope: "file:" + spec.Name, Kind: "compile", InputCount: len(p.file.Content)}
+	if kind.Typed() {
+		if err := r.fill(ctx, f, kind, spec, p, how); err != nil {
+			return nil, err
+		}
+	}
+	stage.OutputCount, stage.Warnings = len(p.file.Content), p.ownWarnings()
+	r.tell(stage)
 	if r.e.steps == nil {
 		if err := checkStepsOf(sandrone.FileStage, spec.Processors, "processors"); err != nil {
 			return nil, err
 		}
 	} else if len(spec.Processors) > 0 {
-		if err := r.fileChain(ctx, f, p, spec, args, draft); err != nil {
+		steps := func() (struct{}, error) { return struct{}{}, r.fileChain(ctx, f, p, spec, how) }
+		if waits(spec.Processors) {
+			_, err = wait(ctx, steps)
+		} else {
+			_, err = steps()
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -231,29 +341,99 @@ func (r *request) compile(ctx context.Context, f *frame, spec *sandrone.FileSpec
 	return p, nil
 }
 
-func (r *request) fileChain(ctx context.Context, f *frame, p *product, spec *sandrone.FileSpec, args map[string]string, draft bool) error {
-	s := &services{r: r, frame: f, logs: draft, index: -1}
+// fill compiles nodes and settings into the base that p holds.
+func (r *request) fill(ctx context.Context, f *frame, kind *files.Kind, spec *sandrone.FileSpec, p *product, how production) error {
+	if err := r.e.checkKind(spec); err != nil { // before anything is fetched
+		return inDraft(err, how.draft)
+	}
+	nodes, err := r.nodesOf(ctx, f, subscriptionsOf(spec), p, how.how)
+	if err != nil {
+		return err
+	}
+	in := files.Input{Registry: r.e.registry, Kind: spec.Kind, Base: p.file.Content, Nodes: nodes}
+	if spec.Config != nil {
+		in.Settings = spec.Config.Settings
+	}
+	out, err := kind.Compile(in)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return inDraft(err, how.draft)
+	}
+	if len(out.Content) > maxFileText {
+		return sandrone.Errorf(sandrone.RenderFailed, "the file is larger than %d bytes", maxFileText)
+	}
+	p.warn(out.Nodes.Warnings)
+	p.warn(out.Warnings)
+	p.nodes, p.rendered = nodes, &out.Nodes
+	r.e.metrics.Rendered(kind.NodeFormat, out.Nodes.Count, len(nodes)-out.Nodes.Count)
+	p.file.Content, p.file.MediaType = out.Content, kind.MediaType
+	return nil
+}
+
+// inDraft puts the place of a fault below the member of a request that has the
+// draft.
+func inDraft(err error, draft bool) error {
+	if e := sandrone.AsError(err); draft && e.Field != "" {
+		return below(err, "file")
+	}
+	return err
+}
+
+// nodesOf joins the nodes of subscriptions in their order. One that is named
+// twice gives its nodes twice.
+func (r *request) nodesOf(ctx context.Context, f *frame, names []string, p *product, h how) ([]sandrone.Node, error) {
+	var nodes []sandrone.Node
+	for _, name := range names {
+		made, err := r.stored(ctx, f, name, h)
+		if err != nil {
+			return nil, err
+		}
+		p.note(note{dep: &sandrone.ResourceRef{Kind: sandrone.KindSubscription, Name: name}, below: made})
+		if len(nodes)+len(made.nodes) > convert.MaxNodes {
+			return nil, sandrone.Errorf(sandrone.ParseFailed, "the subscriptions together hold more than %d nodes", convert.MaxNodes).At("config.subscriptions")
+		}
+		if nodes == nil {
+			nodes = slices.Clip(made.nodes) // theirs, until more come
+		} else {
+			nodes = append(nodes, made.nodes...)
+		}
+		if len(names) == 1 {
+			p.profile = made.profile
+		}
+	}
+	return nodes, nil
+}
+
+func (r *request) fileChain(ctx context.Context, f *frame, p *product, spec *sandrone.FileSpec, how production) error {
+	s := &services{r: r, frame: f, logs: how.draft, index: -1}
 	run := processors.Run{
-		Target:   spec.Kind,
-		Request:  processors.Request{Args: args, Meta: r.meta},
+		Target:   spec.BaseKind(),
+		Request:  processors.Request{Args: how.Args, Meta: r.meta},
 		Dry:      r.live.shut,
 		Services: processors.Services{Network: r.live.network, Now: r.e.now},
 	}
-	if draft {
+	if how.draft {
 		run.Field = "file.processors"
 	}
 	if r.e.scripts != nil {
 		run.Scripts = s
 	}
+	run.Trace = how.trace
 	size := len(p.file.Content)
 	res, err := r.e.steps.File(ctx, run, spec.Processors, p.file)
 	p.notes = append(p.notes, s.taken()...)
+	p.fileSteps = res.Steps
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		e := sandrone.AsError(err)
 		r.tell(DiagnosedStage{Scope: "file:" + spec.Name, Kind: "processor", Type: e.Processor, Stage: sandrone.FileStage, InputCount: size, Error: e})
+		if how.trace {
+			return &StepError{Err: e, FileSteps: res.Steps, Logs: r.logged(how.draft)}
+		}
 		return err
 	}
 	if len(res.File.Content) > maxFileText {

@@ -70,8 +70,11 @@ type product struct {
 	nodes []sandrone.Node // final; never written to
 	trace *chainTrace     // of the own steps, if asked for
 
-	file        processors.File // final
-	contentType string          // of a file's source
+	file        processors.File   // final
+	contentType string            // of a file's source
+	rendered    *convert.Rendered // what became of the nodes of a file, without the text
+
+	fileSteps []processors.FileStep // of the own steps on a file, if asked for
 
 	notes   []note // in the order in which they came up
 	profile *SourceProfile
@@ -370,7 +373,7 @@ func about(err error, kind, name string) error {
 		own.ResourceKind, own.ResourceName = kind, name
 	}
 	if step != nil {
-		return &StepError{&own, step.Steps, step.Logs}
+		return &StepError{&own, step.Steps, step.FileSteps, step.Logs}
 	}
 	return &own
 }

@@ -139,9 +139,10 @@ type ScriptLog struct {
 // StepError is a preview that failed at a step, with what the steps did until
 // then.
 type StepError struct {
-	Err   *sandrone.Error
-	Steps []processors.StepTrace
-	Logs  []ScriptLog
+	Err       *sandrone.Error
+	Steps     []processors.StepTrace
+	FileSteps []processors.FileStep // of a file, in place of Steps
+	Logs      []ScriptLog
 }
 
 func (e *StepError) Error() string { return e.Err.Error() }

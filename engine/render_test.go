@@ -149,8 +149,8 @@ func TestStaticFilePassesItsSourceOn(t *testing.T) {
 	b := newWorkbench(t, web)
 	b.putFile(t, `{"name":"a.txt","kind":"static","source":{"type":"inline","content":"héllo\n"}}`,
 		`{"name":"r.txt","kind":"static","source":{"type":"remote","remote":{"url":"`+air+`"}}}`,
-		`{"name":"m.yaml","kind":"mihomo","source":{"type":"inline","content":"proxies: []\n"}}`,
-		`{"name":"n.yaml","kind":"mihomo","source":{}}`)
+		`{"name":"m.yaml","kind":"mihomo","source":{"type":"inline","content":"proxies: []\n"},"config":{"settings":{"groups":[],"rule_sets":[],"rules":[]}}}`,
+		`{"name":"n.conf","kind":"shadowrocket","source":{}}`)
 	for _, c := range []struct {
 		req         engine.FileRequest
 		body, ctype string
@@ -160,8 +160,8 @@ func TestStaticFilePassesItsSourceOn(t *testing.T) {
 		{engine.FileRequest{Name: "a.txt", Mode: " Source"}, "héllo\n", "text/plain; charset=utf-8", ""},
 		{engine.FileRequest{Name: "r.txt"}, "remote � text", "application/octet-stream", ""},
 		{engine.FileRequest{Name: "m.yaml", Mode: "source"}, "proxies: []\n", "application/yaml", ""},
-		{engine.FileRequest{Name: "m.yaml"}, "", "", sandrone.NotImplemented},
-		{engine.FileRequest{Name: "n.yaml", Mode: "source"}, "", "", sandrone.NotImplemented},
+		{engine.FileRequest{Name: "m.yaml"}, "proxies: []\nproxy-groups: []\nrule-providers: {}\nrules: []\n", "application/yaml", ""},
+		{engine.FileRequest{Name: "n.conf", Mode: "source"}, "[General]\n", "text/plain; charset=utf-8", ""},
 		{engine.FileRequest{Name: "nobody"}, "", "", sandrone.NotFound},
 		{engine.FileRequest{Name: "a.txt", Mode: "spec"}, "", "", sandrone.InvalidArgument},
 		{engine.FileRequest{Name: "../x"}, "", "", sandrone.InvalidArgument},

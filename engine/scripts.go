@@ -111,7 +111,7 @@ func (s *services) RunFile(ctx context.Context, c processors.ScriptCall, f proce
 		return f, nil, underParams(err)
 	}
 	in := scriptInput(c)
-	in.Target, in.Format = f.Kind, ""
+	in.Target, in.Format = c.Target, ""
 	start := s.r.e.now()
 	out, said, err := step.File(ctx, in, script.Document(f))
 	s.ran(c.Index, start, said.Logs, err)

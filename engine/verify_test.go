@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/sandrone-gateway/sandrone"
-	"github.com/sandrone-gateway/sandrone/convert"
+	"github.com/sandrone-gateway/sandrone/convert/formats"
 	"github.com/sandrone-gateway/sandrone/core"
 	"github.com/sandrone-gateway/sandrone/fetch"
 	"github.com/sandrone-gateway/sandrone/store"
@@ -30,7 +30,7 @@ func withClient(t *testing.T, source Fetcher, script string) *Engine {
 	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	e, err := New(Options{Registry: new(convert.Registry), Settings: sandrone.DefaultSettings(), Store: store.New(store.Memory(), store.Options{}), Fetcher: source,
+	e, err := New(Options{Registry: formats.Registry(), Settings: sandrone.DefaultSettings(), Store: store.New(store.Memory(), store.Options{}), Fetcher: source,
 		Getenv: func(name string) string { return map[string]string{"SANDRONE_MIHOMO": path}[name] }})
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@
 package files
 
 import (
+	"embed"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -38,11 +39,12 @@ type Kind struct {
 
 // driver is what differs from one client to the next.
 type driver interface {
-	check(s *settings) error
+	check(s *settings) error                    // beyond what all kinds have in common
+	adaptive() bool                             // adaptive_groups may stand in the settings
+	defaults(version string, nodes bool) string // settings, as JSON, for a file with nodes or without
 	base(version string) string
 	compile(c *compilation) error
 	addNodes(c *compilation, position string) error
-	schema() json.RawMessage
 }
 
 // Typed reports whether files of the kind are compiled, from subscriptions and
@@ -139,13 +141,29 @@ func (k *Kind) CheckSettings(raw json.RawMessage) error {
 	return k.driver.check(s)
 }
 
+//go:embed schemas
+var schemas embed.FS
+
 // SettingsSchema returns the JSON Schema of the settings, nil for static
 // files.
 func (k *Kind) SettingsSchema() json.RawMessage {
 	if k.driver == nil {
 		return nil
 	}
-	return k.driver.schema()
+	text, err := schemas.ReadFile("schemas/" + k.Name + ".json")
+	if err != nil {
+		panic(err) // it is part of the build
+	}
+	return text
+}
+
+// DefaultSettings returns what the parts of a file are made of for which the
+// settings say nothing, nil for static files.
+func (k *Kind) DefaultSettings(version string) json.RawMessage {
+	if k.driver == nil {
+		return nil
+	}
+	return json.RawMessage(k.driver.defaults(version, true))
 }
 
 // Base returns the built-in base document, empty for static files.
@@ -187,4 +205,3 @@ type Addition struct {
 	Position string // Replace, Front or Back
 	Nodes    []sandrone.Node
 }
-

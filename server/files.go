@@ -122,6 +122,47 @@ func (s *Server) verifyFile(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, verdict)
 }
 
+// fileDraft asks for the preview of a file that is not stored.
+type fileDraft struct {
+	File    *sandrone.FileSpec `json:"file"`
+	Args    map[string]string  `json:"args,omitempty"`
+	Refresh bool               `json:"refresh,omitempty"`
+	Mode    string             `json:"mode,omitempty"` // render (default) or source
+	Verify  bool               `json:"verify,omitempty"`
+}
+
+// fileTrial is what a draft of a file comes to.
+type fileTrial struct {
+	ContentType string             `json:"content_type"`
+	Body        string             `json:"body"`
+	Response    struct{}           `json:"response"`
+	Warnings    []sandrone.Warning `json:"warnings"`
+	Cached      bool               `json:"cached"` // always false
+	Report      sandrone.Report    `json:"report"`
+	Steps       []engine.FileStep  `json:"steps"`
+	Logs        []engine.ScriptLog `json:"logs,omitempty"`
+	Verify      *sandrone.Verdict  `json:"verify,omitempty"`
+}
+
+func (s *Server) previewFile(w http.ResponseWriter, r *http.Request) error {
+	var body fileDraft
+	if err := decode(w, r, &body); err != nil {
+		return err
+	}
+	p, err := s.engine.PreviewFile(r.Context(), engine.FileRequest{Draft: body.File, Args: body.Args, Refresh: body.Refresh, Mode: body.Mode, Verify: body.Verify})
+	if err != nil {
+		return err
+	}
+	answer := fileTrial{ContentType: p.ContentType, Body: string(validText(p.Body)), Warnings: p.Report.Warnings, Report: p.Report, Steps: p.Steps, Logs: p.Logs, Verify: p.Verdict}
+	if answer.Warnings == nil {
+		answer.Warnings = []sandrone.Warning{}
+	}
+	if answer.Steps == nil {
+		answer.Steps = []engine.FileStep{}
+	}
+	return reply(w, http.StatusOK, answer)
+}
+
 type sourceText struct {
 	ContentType string `json:"content_type"`
 	Body        string `json:"body"`

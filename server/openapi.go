@@ -63,6 +63,7 @@ var components = map[string]reflect.Type{
 	"Diagnosis":       reflect.TypeFor[engine.Diagnosis](),
 	"Error":           reflect.TypeFor[sandrone.Error](),
 	"Failure":         reflect.TypeFor[failure](),
+	"FileStep":        reflect.TypeOf(engine.StepError{}.FileSteps).Elem(),
 	"FileSpec":        reflect.TypeFor[sandrone.FileSpec](),
 	"Node":            reflect.TypeFor[sandrone.Node](),
 	"Preview":         reflect.TypeFor[engine.Preview](),
@@ -105,7 +106,7 @@ func newOpenAPI() *openAPI {
 	// A share that is read alone lacks what follows from its definition, and
 	// one that was just made what was seen of it.
 	d.schemas["Share"].Required = []string{"id"}
-	d.schemas["Failure"].Properties["steps"] = &jsonschema.Schema{Type: "array", Items: componentRef("StepTrace")}
+	d.schemas["Failure"].Properties["steps"] = &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{componentRef("StepTrace"), componentRef("FileStep")}}}
 	d.schemas["Node"].Required = nil
 	body := d.schema(reflect.TypeFor[shareBody]())
 	body.Required = []string{"target_kind", "target_name"}

@@ -192,7 +192,7 @@ func TestDocumentListsEachRouteThatAnswers(t *testing.T) {
 		"get /v1/settings", "get /v1/settings/scheduled-refresh-status",
 		"get /v1/shares", "get /v1/shares/{id}", "get /v1/shares/{id}/accesses", "get /v1/subscriptions", "get /v1/subscriptions/{name}",
 		"get /v1/tokens", "get /version", "patch /v1/settings",
-		"post /v1/backup/restore", "post /v1/convert", "post /v1/diagnose", "post /v1/files", "post /v1/files/{name}/verify", "post /v1/preview/subscription",
+		"post /v1/backup/restore", "post /v1/convert", "post /v1/diagnose", "post /v1/files", "post /v1/files/{name}/verify", "post /v1/preview/file", "post /v1/preview/subscription",
 		"post /v1/regex/test", "post /v1/revisions/{id}/restore", "post /v1/shares", "post /v1/subscriptions",
 		"post /v1/subscriptions/{name}/preview", "post /v1/subscriptions/{name}/probe", "post /v1/subscriptions/{name}/render",
 		"post /v1/subscriptions/{name}/traffic", "post /v1/tokens", "put /v1/settings",

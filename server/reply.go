@@ -96,6 +96,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	if failed, ok := errors.AsType[*engine.StepError](err); ok {
 		body.Steps, body.Logs = failed.Steps, failed.Logs
+		if failed.FileSteps != nil {
+			body.Steps = failed.FileSteps
+		}
 	}
 	if a, ok := w.(*answer); ok {
 		s.metrics.refused(a.route, e.Code)

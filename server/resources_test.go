@@ -149,11 +149,21 @@ func TestFileRoutes(t *testing.T) {
 		{name: "encoded separator", call: as("GET", list+"/a%2Fb", ""), status: 400, code: "invalid_argument", field: "name"},
 
 		{name: "typed", call: as("POST", list, `{"name":"m.yaml","kind":"mihomo","source":{}}`), status: 201},
-		{name: "typed cannot be made", call: as("GET", list+"/m.yaml", ""), status: 501, code: "not_implemented"},
 		{name: "verify what no client checks", call: as("POST", one+"/verify", ""), status: 400, code: "invalid_argument", field: "kind"},
 		{name: "verify with an unknown member", call: as("POST", one+"/verify", `{"kind":"mihomo"}`), status: 400, code: "invalid_argument", field: "kind"},
 		{name: "verify nothing", call: as("POST", list+"/missing/verify", ""), status: 404, code: "not_found"},
-		{name: "draft", call: as("POST", "/v1/preview/file", `{}`), status: 501, code: "not_implemented"},
+		{name: "typed", call: as("GET", list+"/m.yaml", ""), status: 200, has: []string{"mixed-port: 7890\n", "- MATCH,Proxy\n"}, header: []string{"Content-Type: application/yaml"}},
+		{name: "base of a typed", call: as("GET", list+"/m.yaml?mode=source", ""), status: 200, has: []string{"rules: []\n"}, header: []string{"Content-Type: application/yaml"}},
+		{name: "unknown version", call: as("POST", list, `{"name":"m.yaml","kind":"mihomo@1.2","source":{}}`), status: 400, code: "invalid_argument", field: "kind", has: []string{"1.18, 1.19"}},
+		{name: "unknown setting", call: as("POST", list, `{"name":"m.yaml","kind":"mihomo","source":{},"config":{"settings":{"dns":{}}}}`), status: 400, code: "invalid_argument", field: "config.settings.dns"},
+		{name: "null setting", call: as("POST", list, `{"name":"m.yaml","kind":"mihomo","source":{},"config":{"settings":{"rules":null}}}`), status: 400, code: "invalid_argument", field: "config.settings.rules", has: []string{"must not be null"}},
+		{name: "draft of nothing", call: as("POST", "/v1/preview/file", `{}`), status: 400, code: "invalid_argument", field: "file"},
+		{name: "draft", call: as("POST", "/v1/preview/file", `{"file":{"kind":"sing-box@1.12","source":{}}}`), status: 200, has: []string{`"content_type": "application/json"`, `"steps": []`, `"cached": false`, `"kind": "file"`, `"name": "sing-box-default"`}},
+		{name: "draft of its source", call: as("POST", "/v1/preview/file", `{"mode":"source","file":{"kind":"shadowrocket","source":{}}}`), status: 200, has: []string{`"body": "[General]\n"`}},
+		{name: "draft that fails", call: as("POST", "/v1/preview/file", `{"file":{"kind":"mihomo","source":{},"config":{"settings":{"rules":[1]}}}}`), status: 400, code: "invalid_argument", field: "file.config.settings.rules[0]"},
+		{name: "draft over nothing", call: as("POST", "/v1/preview/file", `{"file":{"kind":"mihomo","source":{},"config":{"subscriptions":["nobody"]}}}`), status: 404, code: "not_found", has: []string{`"resource_name": "nobody"`}},
+		{name: "draft with a bad step", call: as("POST", "/v1/preview/file", `{"file":{"kind":"mihomo","source":{},"processors":[{"type":"teleport"}]}}`), status: 422, code: "processor_unknown", field: "file.processors[0].type", has: []string{`"steps": [`, `"bytes_in"`}},
+		{name: "draft without token", call: call{method: "POST", path: "/v1/preview/file"}, status: 401, code: "unauthorized"},
 		{name: "verify without token", call: call{method: "POST", path: one + "/verify"}, status: 401, code: "unauthorized"},
 	})
 	tag := tagOf(t, address, as("GET", one+"?mode=spec", ""))

@@ -154,7 +154,10 @@ func (s *Server) fileRoutes() []route {
 			errors:  append([]sandrone.Code{sandrone.ProbeCoreUnavailable, sandrone.ProbeCoreStartFailed}, producing...),
 			example: `{"refresh":true}`,
 		}},
-		{method: "POST", pattern: "/v1/preview/file", scope: read, handle: s.notBuilt},
+		{"POST", "/v1/preview/file", read, s.previewFile, operation{
+			about: "Show what a file that is not stored comes to, and what its steps do", body: fileDraft{}, answer: fileTrial{}, errors: append([]sandrone.Code{sandrone.ProbeCoreUnavailable, sandrone.ProbeCoreStartFailed}, producing...),
+			example: `{"file":{"name":"m.yaml","kind":"mihomo","source":{},"config":{"subscriptions":["air"]}}}`,
+		}},
 	}
 }
 

@@ -20,6 +20,8 @@ import (
 type rendering struct {
 	Body   string          `json:"body"`
 	Report json.RawMessage `json:"report"`
+
+	local json.RawMessage // the definition, where it is not a stored one
 }
 
 func (p *program) renderCommand() *cobra.Command {
@@ -123,9 +125,10 @@ func (p *program) renderSubscriptionCommand() *cobra.Command {
 func (p *program) renderFileCommand() *cobra.Command {
 	var verify bool
 	cmd := &cobra.Command{
-		Use:   "file <name>",
-		Short: "Write a stored file",
-		Args:  cobra.ExactArgs(1),
+		Use:     "file <name-or-definition.json>",
+		Short:   "Write a stored file, or one whose definition is in a local file",
+		Example: `  sandrone render file phone.yaml --output config.yaml`,
+		Args:    cobra.ExactArgs(1),
 	}
 	cmd.Flags().BoolVar(&verify, "verify", false, "have the installed client check the text")
 	f := addRenderFlags(cmd)
@@ -156,14 +159,11 @@ func (p *program) renderFileCommand() *cobra.Command {
 	return cmd
 }
 
-// verifyFile has the installed client check a rendering of a stored file, and
-// adds the verdict to its report. A bad verdict is an error.
+// verifyFile has the installed client check a rendering of a file, and adds the
+// verdict to its report. A bad verdict is an error.
 func verifyFile(ctx context.Context, d *door, name string, args map[string]string, r *rendering) error {
-	body := struct {
-		Args map[string]string `json:"args"`
-	}{args}
-	var verdict sandrone.Verdict
-	if err := d.call(ctx, "POST", "/v1/files/"+url.PathEscape(name)+"/verify", body, &verdict); err != nil {
+	verdict, err := verdictOn(ctx, d, name, args, r)
+	if err != nil {
 		return err
 	}
 	sum := sha256.Sum256([]byte(r.Body))
@@ -187,8 +187,32 @@ func verifyFile(ctx context.Context, d *door, name string, args map[string]strin
 	return nil
 }
 
-// renderFile renders the stored file of a name. A definition in a local file
-// of that name is checked for its form only.
+func verdictOn(ctx context.Context, d *door, name string, args map[string]string, r *rendering) (sandrone.Verdict, error) {
+	if r.local == nil {
+		body := struct {
+			Args map[string]string `json:"args"`
+		}{args}
+		var verdict sandrone.Verdict
+		err := d.call(ctx, "POST", "/v1/files/"+url.PathEscape(name)+"/verify", body, &verdict)
+		return verdict, err
+	}
+	var again struct {
+		Verify sandrone.Verdict `json:"verify"`
+	}
+	err := d.call(ctx, "POST", "/v1/preview/file", localFile{File: r.local, Args: args, Verify: true}, &again)
+	return again.Verify, err
+}
+
+// localFile asks for a file whose definition is not stored.
+type localFile struct {
+	File    json.RawMessage   `json:"file"`
+	Args    map[string]string `json:"args,omitempty"`
+	Refresh bool              `json:"refresh,omitempty"`
+	Verify  bool              `json:"verify,omitempty"`
+}
+
+// renderFile renders the stored file of a name, or else the definition in a
+// local file of that name.
 func (p *program) renderFile(cmd *cobra.Command, d *door, name string, args map[string]string, refresh bool) (*rendering, error) {
 	var result rendering
 	if sandrone.CheckName("name", name) == nil {
@@ -204,10 +228,12 @@ func (p *program) renderFile(cmd *cobra.Command, d *door, name string, args map[
 			return &result, err
 		}
 	}
-	if _, err := p.readDefinition(name); err != nil {
+	definition, err := p.readDefinition(name)
+	if err != nil {
 		return nil, err
 	}
-	return nil, sandrone.Errorf(sandrone.NotImplemented, "this build renders stored files only, not local definitions")
+	result.local = definition
+	return &result, d.call(cmd.Context(), "POST", "/v1/preview/file", localFile{File: definition, Args: args, Refresh: refresh}, &result)
 }
 
 // isMissing reports whether an error says that this resource is not stored,

@@ -40,6 +40,7 @@ var (
 	ErrTooDeep   = errors.New("nested too deeply")
 	ErrTooLarge  = errors.New("too many values")
 	ErrExpansion = errors.New("aliases expand to far more than the text")
+	ErrNotMap    = errors.New("not a mapping")
 	ErrNotList   = errors.New("not a list") // wrapped in an error that begins with the key
 )
 

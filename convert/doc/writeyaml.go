@@ -26,6 +26,20 @@ func AppendYAMLList(dst []byte, d Items, i int, indent int) []byte {
 	return appendBlock(dst, d, i, indent+2)
 }
 
+// AppendYAMLMember appends the member at index i of a map as it stands in a
+// block mapping, with the line break at its end. Its first line is not
+// indented, the others stand deeper than indent.
+func AppendYAMLMember(dst []byte, d Items, i int, indent int) []byte {
+	dst = appendKey(dst, d[i].Key, indent)
+	if d.flat(i) {
+		dst = append(dst, ' ')
+		return append(appendFlow(dst, d, i), '\n')
+	}
+	dst = append(dst, '\n')
+	dst = appendSpaces(dst, indent+2)
+	return appendBlock(dst, d, i, indent+2)
+}
+
 // appendBlock appends the children of a map or list that is not flat. The
 // first line is already indented.
 func appendBlock(dst []byte, d Items, i, indent int) []byte {
@@ -42,15 +56,7 @@ func appendBlock(dst []byte, d Items, i, indent int) []byte {
 			}
 			continue
 		}
-		dst = appendKey(dst, d[j].Key, indent)
-		if d.flat(j) {
-			dst = append(dst, ' ')
-			dst = append(appendFlow(dst, d, j), '\n')
-		} else {
-			dst = append(dst, '\n')
-			dst = appendSpaces(dst, indent+2)
-			dst = appendBlock(dst, d, j, indent+2)
-		}
+		dst = AppendYAMLMember(dst, d, j, indent)
 	}
 	return dst
 }

@@ -18,10 +18,14 @@ type names struct {
 	wanted map[string]bool
 }
 
-// reserve begins the names of a batch. Nodes do not get the client's own.
-func reserve(nodes []sandrone.Node, clean func(string) string, own []string) *names {
-	s := &names{taken: make(map[string]bool, len(nodes)+len(own)), clean: clean, nodes: nodes}
+// reserve begins the names of a batch. Nodes do not get the client's own, nor
+// those of other parts of the document.
+func reserve(nodes []sandrone.Node, clean func(string) string, own, others []string) *names {
+	s := &names{taken: make(map[string]bool, len(nodes)+len(own)+len(others)), clean: clean, nodes: nodes}
 	for _, name := range own {
+		s.taken[name] = true
+	}
+	for _, name := range others {
 		s.taken[name] = true
 	}
 	return s

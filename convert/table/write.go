@@ -16,6 +16,10 @@ type Options struct {
 	Version Version                // client version to write for; zero where the dialect has none
 	DropRaw bool                   // leave out members that the model does not know
 	Exists  func(name string) bool // tells names a dialer.proxy may use besides those of the batch; nil: none
+
+	// Reserved are names that no node gets: those of other parts of the
+	// document that it is written into.
+	Reserved []string
 }
 
 // Result is what became of a batch.
@@ -108,7 +112,7 @@ func (d *Dialect) Render(nodes []sandrone.Node, o Options, clean func(string) st
 	res := Result{Names: make([]string, len(nodes))}
 	var names *names
 	if !d.Repeats {
-		names = reserve(nodes, clean, d.Reserved)
+		names = reserve(nodes, clean, d.Reserved, o.Reserved)
 	}
 	var out doc.Items
 	w := Writer{d: d, o: &o, Out: &out, Version: o.Version, chains: d.links(nodes, o)}
