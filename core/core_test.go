@@ -26,7 +26,7 @@ import (
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "mihomo", "sing-box", "xray":
-		os.Exit(client())
+		syscall.Exit(client()) // os.Exit waits a second under the race detector
 	case "server": // checks a file until it is killed
 		_, _ = core.New(core.Options{DataDir: os.Args[1], Getenv: nothing}).Check(context.Background(), "mihomo", "", []byte("# hang "+os.Args[2]+"\n"))
 		os.Exit(1)
@@ -405,7 +405,7 @@ func TestAClientThatTakesTooMuchMemoryIsRefused(t *testing.T) {
 		t.Skip("nothing bounds the memory of a client here")
 	}
 	v, err := core.New(core.Options{DataDir: installed(t, "mihomo", "v1.19.28"), Getenv: nothing}).Check(t.Context(), "mihomo", "", []byte("# eat\n"))
-	if err != nil || v.OK || !strings.Contains(v.Message, "out of memory") && !strings.Contains(v.Message, "cannot allocate memory") {
+	if err != nil || v.OK || !strings.Contains(v.Message, "memory") && !strings.Contains(v.Message, "allocate") {
 		t.Errorf("got %+v, %v", v, err)
 	}
 }
