@@ -75,6 +75,7 @@ func definition[T any](title string, required []string, describe map[string]stri
 	schema.Schema, schema.Title, schema.Required = draft, title, required
 	schema.Defs = map[string]*jsonschema.Schema{"processor": mustSchema(reflect.TypeFor[sandrone.ProcessorSpec](), refs)}
 	schema.Defs["processor"].Properties["params"].Type = "object"
+	schema.Defs["processor"].Properties["stage"] = word(sandrone.NodesStage, sandrone.FileStage)
 	if schema.Properties["nodes"] != nil {
 		node := mustSchema(reflect.TypeFor[sandrone.Node](), refs)
 		node.Required = []string{"type"}
@@ -87,9 +88,24 @@ func definition[T any](title string, required []string, describe map[string]stri
 	for name, text := range describe {
 		schema.Properties[name].Description = text
 	}
-	zero := 0.0
-	schema.Properties["render_cache_ttl_seconds"].Minimum = &zero
+	notNegative(schema, "render_cache_ttl_seconds")
 	return schema
+}
+
+// notNegative bounds those of the named members that an object has.
+func notNegative(object *jsonschema.Schema, names ...string) {
+	zero := 0.0
+	for _, name := range names {
+		if member := object.Properties[name]; member != nil {
+			member.Minimum = &zero
+		}
+	}
+}
+
+// remote completes the schema of an address to fetch from.
+func remote(s *jsonschema.Schema) {
+	s.Required = []string{"url"}
+	notNegative(s, "timeout_ms", "cache_ttl_seconds")
 }
 
 func mustSchema(t reflect.Type, refs map[reflect.Type]*jsonschema.Schema) *jsonschema.Schema {
@@ -109,12 +125,14 @@ func word(values ...string) *jsonschema.Schema {
 	return s
 }
 
-func newSubscriptionSchema() *jsonschema.Schema {
+// newSubscriptionSchema makes the schema of a subscription; formats are those
+// that are read.
+func newSubscriptionSchema(formats []string) *jsonschema.Schema {
 	s := definition[sandrone.Subscription]("Subscription", []string{"name", "type"}, map[string]string{
 		"name":                     "one path segment of at most 255 bytes, used verbatim",
 		"display_name":             "for people, in place of the name; trimmed",
 		"type":                     "where the nodes come from; any case",
-		"format":                   "input format; empty or auto means that it is detected. Not of a collection",
+		"format":                   "input format; absent or auto means that it is detected. Not of a collection",
 		"content":                  "the text of a local subscription",
 		"remote":                   "the address of a remote subscription",
 		"inputs":                   "the sources of a collection, joined in this order",
@@ -128,9 +146,16 @@ func newSubscriptionSchema() *jsonschema.Schema {
 	for _, kind := range []string{sandrone.SubscriptionRemote, sandrone.SubscriptionLocal, sandrone.SubscriptionCollection} {
 		s.Properties["type"].Examples = append(s.Properties["type"].Examples, kind)
 	}
-	s.Properties["remote"].Required = []string{"url"}
+	remote(s.Properties["remote"])
 	input := s.Properties["inputs"].Items
 	input.Required = []string{"type"}
+	notNegative(input, "timeout_ms", "cache_ttl_seconds")
+	formats = append([]string{"auto"}, formats...)
+	for _, at := range []*jsonschema.Schema{s, input} {
+		format := word(formats...)
+		format.Description = at.Properties["format"].Description
+		at.Properties["format"] = format
+	}
 	input.Properties["type"] = word(sandrone.InputInlineNodes, sandrone.InputInline, sandrone.InputLocal, sandrone.InputRemote, sandrone.InputRef, sandrone.InputSubscription)
 	return s
 }
@@ -149,7 +174,9 @@ func newFileSchema() *jsonschema.Schema {
 		"updated_at":               "set by the server",
 	})
 	s.Properties["kind"].Pattern = `^(static|shadowrocket|(mihomo|sing-box)(@.+)?)$`
-	s.Properties["source"].Properties["remote"].Required = []string{"url"}
+	source := s.Properties["source"]
+	source.Properties["type"] = word(sandrone.FileInline, sandrone.FileRemote)
+	remote(source.Properties["remote"])
 	s.Properties["config"].Properties["settings"].Type = "object"
 	return s
 }

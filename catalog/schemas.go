@@ -194,7 +194,16 @@ func (c *Catalog) FileKind(kind string) (*FileKind, error) {
 func (c *Catalog) ScriptAPI() json.RawMessage { return script.APIDocument() }
 
 // Subscription returns the schema of the definition of a subscription.
-func (c *Catalog) Subscription() *jsonschema.Schema { return newSubscriptionSchema() }
+func (c *Catalog) Subscription() *jsonschema.Schema {
+	var formats []string
+	index, _ := c.build()
+	for _, item := range index.Items {
+		if item.Direction == "parse" {
+			formats = append(formats, item.Format)
+		}
+	}
+	return newSubscriptionSchema(formats)
+}
 
 // FileSpec returns the schema of the definition of a file.
 func (c *Catalog) FileSpec() *jsonschema.Schema { return newFileSchema() }

@@ -60,7 +60,7 @@ func (e *Endpoint) addFiles(s *sdk.Server) {
 		in: object([]string{"file"}, members{
 			"file":    nameOf("the name of a stored file"),
 			"mode":    modes,
-			"target":  textOf("what the steps of the subscriptions are told to be made for"),
+			"target":  textOf("what the steps of the subscriptions see as their target"),
 			"args":    texts(aboutArgs),
 			"refresh": flag("read no cache"),
 		}),
@@ -109,7 +109,7 @@ func (e *Endpoint) getFile(ctx context.Context, in fileInput) (fileAnswer, error
 	}
 	mode := cmp.Or(in.Mode, engine.FileRender)
 	if mode == engine.FileRender {
-		r, err := e.options.Engine.ReadFile(ctx, engine.FileRequest{Name: in.File, Mode: mode, Args: in.Args, Refresh: in.Refresh})
+		r, err := e.options.Engine.ReadFile(ctx, engine.FileRequest{Name: in.File, Mode: mode, Target: in.Target, Args: in.Args, Refresh: in.Refresh})
 		if err != nil {
 			return fileAnswer{}, err
 		}

@@ -265,6 +265,35 @@ func TestStoredDefinitionsAreWrittenReadAndDeleted(t *testing.T) {
 	}
 }
 
+func TestClientFilesAreMade(t *testing.T) {
+	d := setup{}.start(t)
+	d.air()
+	file := `{"name":"phone.yaml","kind":"mihomo","source":{},"config":{"subscriptions":["air"],"settings":{}}`
+	var tried struct{ Nodes *engine.NodeCounts }
+	d.must("sandrone_put_file", file+`,"dry_run":true}`).as(t, &tried)
+	if tried.Nodes == nil || tried.Nodes.After != 1 {
+		t.Errorf("got %+v", tried)
+	}
+	d.must("sandrone_put_file", file+`}`)
+	var got struct{ Body string }
+	d.must("sandrone_get_file", `{"file":"phone.yaml","target":"mihomo"}`).as(t, &got)
+	if !strings.Contains(got.Body, "hunter2") {
+		t.Errorf("got %s", got.Body)
+	}
+	e := d.call("sandrone_put_file", `{"name":"x","kind":"mihomo","source":{},"config":{"settings":{"groups":[{"name":1}]}}}`).failure(t)
+	if e.Code != sandrone.InvalidArgument || !strings.HasPrefix(e.Field, "config.settings.groups[0]") {
+		t.Errorf("got %s at %s", e, e.Field)
+	}
+	for _, kind := range []string{"mihomo", "sing-box", "shadowrocket"} {
+		var about struct {
+			Schema json.RawMessage `json:"settings_schema"`
+		}
+		if err := json.Unmarshal(d.resource("sandrone://schemas/file-kinds/"+kind), &about); err != nil || len(about.Schema) < 100 {
+			t.Errorf("%s: got %s, %v", kind, about.Schema, err)
+		}
+	}
+}
+
 func TestDryRunsStoreNothing(t *testing.T) {
 	d := setup{}.start(t)
 	d.air()
