@@ -186,7 +186,7 @@ func TestDocumentListsEachRouteThatAnswers(t *testing.T) {
 		"get /convert", "get /healthz", "get /metrics", "get /s/{id}", "get /s/{id}/{filename}",
 		"get /v1/backup", "get /v1/capabilities/formats", "get /v1/capabilities/formats/{direction}/{format}", "get /v1/capabilities/ui",
 		"get /v1/files", "get /v1/files/{name}", "get /v1/inspect", "get /v1/logs", "get /v1/logs/stream", "get /v1/openapi.json",
-		"get /v1/revisions", "get /v1/revisions/{id}",
+		"get /v1/presets", "get /v1/revisions", "get /v1/revisions/{id}",
 		"get /v1/rule-set-catalog", "get /v1/schemas", "get /v1/schemas/file-kinds", "get /v1/schemas/file-kinds/{kind}", "get /v1/schemas/file-spec",
 		"get /v1/schemas/processors", "get /v1/schemas/processors/{stage}/{type}", "get /v1/schemas/script-api/v1", "get /v1/schemas/subscription",
 		"get /v1/settings", "get /v1/settings/scheduled-refresh-status",

@@ -13,6 +13,7 @@ import (
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/catalog"
 	"github.com/sandrone-gateway/sandrone/engine"
+	"github.com/sandrone-gateway/sandrone/files/preset"
 )
 
 // route is one method of one path. A GET route answers HEAD too.
@@ -90,7 +91,11 @@ func (s *Server) discoveryRoutes() []route {
 			about: "List the public rule sets that a client can use", query: []parameter{{"target", "mihomo, sing-box or shadowrocket", true}}, answer: catalog.RuleSets{}, tagged: true,
 			example: `{"items":[{"name":"Apple_Domain","url":"https://rules.example/Apple_Domain.list","rule_kind":"domain","reference_type":"DOMAIN-SET"}]}`,
 		}},
-		{method: "GET", pattern: "/v1/presets", scope: read, handle: s.notBuilt},
+		{"GET", "/v1/presets", read, s.getPresets, operation{
+			about: "Show what editors of a kind of file begin with", answer: preset.Set{}, tagged: true,
+			query:   []parameter{{"kind", "mihomo, sing-box or shadowrocket, with an optional @version", true}, {"locale", "en-US (default) or zh-CN: the language of names", false}},
+			example: `{"kind":"mihomo","items":[],"templates":[{"id":"minimal","group_count":7,"rule_set_count":7,"rule_count":9,"settings":{"groups":[],"rule_sets":[],"rules":[]}}],"regions":[{"id":"hk","name":{"en-US":"Hong Kong","zh-CN":"香港"},"default_on":true,"pattern":"(?i)(?:Hong Kong)","exclude":""}],"bases":[{"id":"standard","content":"mode: rule\n"}]}`,
+		}},
 	}
 }
 

@@ -3,7 +3,6 @@ package server
 import (
 	"net/http"
 
-	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/catalog"
 )
 
@@ -66,9 +65,4 @@ func (s *Server) getSubscriptionSchema(w http.ResponseWriter, r *http.Request) e
 
 func (s *Server) getFileSchema(w http.ResponseWriter, r *http.Request) error {
 	return s.document(w, schemaPaths[catalog.SchemaFileSpec], func() (any, error) { return s.catalog.FileSpec(), nil })
-}
-
-// notBuilt answers a route whose part of the program does not exist yet.
-func (s *Server) notBuilt(w http.ResponseWriter, r *http.Request) error {
-	return sandrone.Errorf(sandrone.NotImplemented, "this is not part of this build")
 }
