@@ -10,7 +10,7 @@ FUZZTIME  ?= 20s
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: build check format vet lint test race fuzz golden bench load cores build-cores test-cores rule-sets
+.PHONY: build check format vet lint test race fuzz golden bench load mcp cores build-cores test-cores rule-sets
 
 # -buildvcs=auto: the version that the program shows comes from the checkout.
 build:
@@ -25,10 +25,10 @@ format:
 
 vet:
 	$(GO) vet ./...
-	$(GO) vet -tags cores,browser ./...
+	$(GO) vet -tags cores,browser,mcpconformance,node ./...
 
 lint:
-	$(GO) run $(STATICCHECK) -tags cores,browser ./...
+	$(GO) run $(STATICCHECK) -tags cores,browser,mcpconformance,node ./...
 
 test:
 	$(GO) test ./...
@@ -51,6 +51,11 @@ golden:
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	$(GO) run ./tools/bench $(BENCHFLAGS)
+
+# The official suite of the protocol and the official client in JavaScript look
+# at the MCP endpoint. Needs npx of Node 20 or newer and the npm registry.
+mcp:
+	$(GO) test -count=1 -tags mcpconformance,node -run 'Conformance|JavaScript' ./server
 
 # A server on loopback under 64 clients: requests a second, times, memory.
 load:

@@ -21,6 +21,7 @@ import (
 	"github.com/sandrone-gateway/sandrone/convert/formats"
 	"github.com/sandrone-gateway/sandrone/engine"
 	"github.com/sandrone-gateway/sandrone/fetch"
+	"github.com/sandrone-gateway/sandrone/mcp"
 	"github.com/sandrone-gateway/sandrone/processors"
 	"github.com/sandrone-gateway/sandrone/processors/script"
 	"github.com/sandrone-gateway/sandrone/server"
@@ -54,6 +55,8 @@ type setup struct {
 	logs     *server.Logs // nil means those of log
 	prober   processors.Prober
 	store    *store.Store // nil means an empty one
+
+	extensions []mcp.Extension
 }
 
 func (o setup) server(t testing.TB) *server.Server {
@@ -115,6 +118,8 @@ func (o setup) server(t testing.TB) *server.Server {
 		Logs:    logs,
 		Metrics: o.metrics,
 		Now:     o.now,
+
+		MCPExtensions: o.extensions,
 	})
 	if err != nil {
 		t.Fatal(err)
