@@ -111,10 +111,17 @@ func yamlLines(text string) []int {
 
 const byteOrderMark = "\ufeff"
 
-// inLines tells that every key of the mapping begins a line.
+// inLines tells that every key of the mapping begins a line, and that the
+// mapping begins with the first of them.
 func (e *yamlEditor) inLines() bool {
-	if e.root.Style&yaml.FlowStyle != 0 {
+	if e.root.Style&yaml.FlowStyle != 0 || len(e.root.Content) == 0 ||
+		e.root.Line != e.root.Content[0].Line || e.root.Column != e.root.Content[0].Column {
 		return false
+	}
+	for i := range e.lines { // a key may stand below its question mark
+		if l := e.line(i); strings.HasPrefix(strings.TrimLeft(l, " "), "?") && strings.IndexByte(l, '?') < e.root.Column {
+			return false
+		}
 	}
 	for i := 0; i < len(e.root.Content); i += 2 {
 		k := e.root.Content[i]
