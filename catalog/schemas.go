@@ -7,7 +7,6 @@ import (
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/files"
-	"github.com/sandrone-gateway/sandrone/files/preset"
 	"github.com/sandrone-gateway/sandrone/files/ruleset"
 	"github.com/sandrone-gateway/sandrone/processors"
 	"github.com/sandrone-gateway/sandrone/processors/script"
@@ -220,7 +219,3 @@ func (c *Catalog) RuleSets(target string) (RuleSets, error) {
 	items, err := ruleset.Items(target)
 	return RuleSets{items}, err
 }
-
-// Presets returns what editors of a kind of file begin with, in a locale; both
-// are as for [preset.For].
-func (c *Catalog) Presets(kind, locale string) (*preset.Set, error) { return preset.For(kind, locale) }

@@ -100,8 +100,8 @@ func (e *Endpoint) resources() []*resource {
 		{uri: schemaURIs[catalog.SchemaProcessors] + "/{stage}/{type}", name: "processor-schema", about: "What a step takes and does, with examples.", read: func(_ context.Context, vars []string) (any, error) {
 			return c.Processor(vars[0], vars[1])
 		}},
-		{uri: schemaURIs[catalog.SchemaFileKinds] + "/{kind}", name: "file-kind-schema", about: "What a kind of file is made from, with its settings, defaults and examples.", read: func(_ context.Context, vars []string) (any, error) {
-			return c.FileKind(vars[0])
+		{uri: schemaURIs[catalog.SchemaFileKinds] + "/{kind}", name: "file-kind-schema", about: "What a kind of file is made from, with its settings, defaults, examples and presets.", read: func(_ context.Context, vars []string) (any, error) {
+			return c.FileKindAndPresets(vars[0])
 		}},
 	}
 }

@@ -81,22 +81,3 @@ func (s *Server) getRuleSets(w http.ResponseWriter, r *http.Request) error {
 	sendHashed(w, r, text)
 	return nil
 }
-
-// getPresets shows what editors of a kind of file begin with. Like the rule
-// sets, the answer is made anew each time.
-func (s *Server) getPresets(w http.ResponseWriter, r *http.Request) error {
-	query, err := readQuery(r)
-	if err != nil {
-		return err
-	}
-	set, err := s.catalog.Presets(query.Get("kind"), query.Get("locale"))
-	if err != nil {
-		return err
-	}
-	text, err := encode(set)
-	if err != nil {
-		return err
-	}
-	sendHashed(w, r, text)
-	return nil
-}

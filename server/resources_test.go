@@ -413,6 +413,8 @@ func TestSchemaRoutes(t *testing.T) {
 	h := setup{token: token}.start(t)
 	const sets = "/v1/rule-set-catalog?target="
 	tag := tagOf(t, h, as("GET", sets+"mihomo", ""))
+	const presets = "/v1/presets?kind="
+	presetsTag := tagOf(t, h, as("GET", presets+"mihomo", ""))
 	runRows(t, h, []row{
 		{name: "list", call: as("GET", root, ""), status: 200, has: []string{`"href": "/v1/schemas/script-api/v1"`}, header: []string{noStore}},
 		{name: "processors", call: as("GET", root+"/processors", ""), status: 200, has: []string{`"href": "/v1/schemas/processors/nodes/sort"`, `"runs_script": true`}},
@@ -427,11 +429,24 @@ func TestSchemaRoutes(t *testing.T) {
 		{name: "beyond the script API", call: as("GET", root+"/script-api/v1/x", ""), status: 404, code: "route_not_found"},
 		{name: "subscription", call: as("GET", root+"/subscription", ""), status: 200, has: []string{`"additionalProperties": false`, `"readOnly": true`}},
 		{name: "file", call: as("GET", root+"/file-spec", ""), status: 200, has: []string{`"additionalProperties": false`, `"readOnly": true`}},
-		{name: "presets", call: as("GET", "/v1/presets?kind=mihomo", ""), status: 200, has: []string{`"kind": "mihomo"`, `"id": "tun"`, `"id": "minimal"`, `"id": "hk"`, `"id": "standard"`, `"Proxy"`}, header: []string{revalid}},
-		{name: "presets of a version, in Chinese", call: as("GET", "/v1/presets?kind=sing-box@1.11&locale=zh-CN", ""), status: 200, has: []string{`"kind": "sing-box@1.11"`, "选择节点"}, hasNot: []string{`"id": "mptcp-direct"`}},
+		{name: "presets", call: as("GET", presets+"mihomo", ""), status: 200, has: []string{`"kind": "mihomo"`, `"id": "tun"`, `"id": "minimal"`, `"id": "hk"`, `"content": "mixed-port: 7890`, `"name": "Proxy"`}, header: []string{revalid, "ETag: " + presetsTag}},
+		{name: "presets, held", call: as("GET", presets+"mihomo", "", "If-None-Match: "+presetsTag), status: 304},
+		{name: "presets in Chinese", call: as("GET", presets+"mihomo&locale=zh-CN", "", "If-None-Match: "+presetsTag), status: 200, has: []string{"选择节点"}},
+		{name: "presets of a version", call: as("GET", presets+"sing-box@1.11", ""), status: 200, has: []string{`"kind": "sing-box@1.11"`}, hasNot: []string{"tailscale-native"}},
+		{name: "presets of no version", call: as("GET", presets+"sing-box@1.10", ""), status: 400, code: "invalid_argument", field: "kind"},
+		{name: "presets of static files", call: as("GET", presets+"static", ""), status: 400, code: "invalid_argument", field: "kind"},
 		{name: "presets of no kind", call: as("GET", "/v1/presets", ""), status: 400, code: "invalid_argument", field: "kind"},
-		{name: "presets of a static file", call: as("GET", "/v1/presets?kind=static", ""), status: 400, code: "invalid_argument", field: "kind"},
-		{name: "presets in no language", call: as("GET", "/v1/presets?kind=mihomo&locale=fr", ""), status: 400, code: "invalid_argument", field: "locale"},
+		{name: "presets in no language", call: as("GET", presets+"mihomo&locale=fr", ""), status: 400, code: "invalid_argument", field: "locale"},
+		{name: "add a preset", call: as("POST", "/v1/presets/add", `{"kind":"mihomo","preset":"linux-tun-acceleration"}`), status: 200, has: []string{`"tun"`, `"removed": []`, `auto-redirect`}, header: []string{noStore}},
+		{name: "add no preset", call: as("POST", "/v1/presets/add", `{"kind":"mihomo","preset":"x"}`), status: 400, code: "invalid_argument", field: "preset"},
+		{name: "add to no list", call: as("POST", "/v1/presets/add", `{"kind":"mihomo","preset":"tun","processors":{}}`), status: 400, code: "invalid_argument", field: "processors"},
+		{name: "add, too large", call: as("POST", "/v1/presets/add", strings.Repeat(" ", 16<<20)+"{}"), status: 413, code: "request_too_large"},
+		{name: "add without token", call: call{method: "POST", path: "/v1/presets/add", body: "{}"}, status: 401, code: "unauthorized"},
+		{name: "group by region", call: as("POST", "/v1/presets/regions", `{"kind":"mihomo","settings":{"groups":[{"name":"Proxy","type":"select","proxies":["$nodes"]}]},"regions":["hk"]}`), status: 200, has: []string{`"include-all-proxies": true`, `"problems": []`, `"Hong Kong",`}, header: []string{noStore}},
+		{name: "group without an anchor", call: as("POST", "/v1/presets/regions", `{"kind":"mihomo","settings":{},"regions":["hk"]}`), status: 200, has: []string{`"code": "anchor_missing"`}},
+		{name: "group by no region", call: as("POST", "/v1/presets/regions", `{"kind":"mihomo","settings":{},"regions":["xx"]}`), status: 400, code: "invalid_argument", field: "regions"},
+		{name: "group with an unknown member", call: as("POST", "/v1/presets/regions", `{"kind":"mihomo","setting":{}}`), status: 400, code: "invalid_argument", field: "setting"},
+		{name: "group without token", call: call{method: "POST", path: "/v1/presets/regions", body: "{}"}, status: 401, code: "unauthorized"},
 		{name: "presets without token", call: call{method: "GET", path: "/v1/presets?kind=mihomo"}, status: 401, code: "unauthorized"},
 		{name: "rule sets", call: as("GET", sets+"mihomo", ""), status: 200, has: []string{`"name": "cn-ip"`, `"rule_kind": "ip"`, ".mrs"}, hasNot: []string{"reference_type", "shadowrocket"}, header: []string{revalid, "ETag: " + tag}},
 		{name: "rule sets, held", call: as("GET", sets+"mihomo", "", "If-None-Match: "+tag), status: 304},

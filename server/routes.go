@@ -92,9 +92,16 @@ func (s *Server) discoveryRoutes() []route {
 			example: `{"items":[{"name":"Apple_Domain","url":"https://rules.example/Apple_Domain.list","rule_kind":"domain","reference_type":"DOMAIN-SET"}]}`,
 		}},
 		{"GET", "/v1/presets", read, s.getPresets, operation{
-			about: "Show what editors of a kind of file begin with", answer: preset.Set{}, tagged: true,
-			query:   []parameter{{"kind", "mihomo, sing-box or shadowrocket, with an optional @version", true}, {"locale", "en-US (default) or zh-CN: the language of names", false}},
-			example: `{"kind":"mihomo","items":[],"templates":[{"id":"minimal","group_count":7,"rule_set_count":7,"rule_count":9,"settings":{"groups":[],"rule_sets":[],"rules":[]}}],"regions":[{"id":"hk","name":{"en-US":"Hong Kong","zh-CN":"香港"},"default_on":true,"pattern":"(?i)(?:Hong Kong)","exclude":""}],"bases":[{"id":"standard","content":"mode: rule\n"}]}`,
+			about: "List what a new client file may begin with: bases, templates, regions, presets", query: []parameter{{"kind", "mihomo, sing-box or shadowrocket, with or without @version", true}, {"locale", "of names: en-US (default) or zh-CN", false}}, answer: preset.Set{}, tagged: true,
+			example: `{"kind":"shadowrocket","items":[],"templates":[{"id":"minimal","group_count":5,"rule_set_count":4,"rule_count":7,"settings":{}}],"regions":[{"id":"hk","name":{"en-US":"Hong Kong","zh-CN":"香港"},"default_on":true,"pattern":"(?i)(?:香港)","exclude":""}],"bases":[{"id":"standard","content":"[General]\n"}]}`,
+		}},
+		{"POST", "/v1/presets/add", read, s.addPreset, operation{
+			about: "Put a preset into a list of steps, after what it depends on and in place of what it conflicts with", body: catalog.AddPreset{}, answer: catalog.WithPreset{},
+			example: `{"kind":"mihomo","preset":"linux-tun-acceleration","processors":[]}`,
+		}},
+		{"POST", "/v1/presets/regions", read, s.groupByRegion, operation{
+			about: "Write groups by region into settings of a file", body: catalog.GroupByRegion{}, answer: catalog.GroupedByRegion{},
+			example: `{"kind":"mihomo","settings":{"groups":[{"name":"Proxy","type":"select","proxies":["$nodes"]}]},"regions":["hk","jp"]}`,
 		}},
 	}
 }

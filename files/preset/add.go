@@ -27,7 +27,7 @@ type Change struct {
 func (s *Set) Add(steps []sandrone.ProcessorSpec, id string, args Args) (Change, error) {
 	wanted := s.recipe(id)
 	if wanted == nil {
-		return Change{}, sandrone.Errorf(sandrone.InvalidArgument, "there is no preset of that name for %s", s.Kind).At("id")
+		return Change{}, sandrone.Errorf(sandrone.InvalidArgument, "there is no preset of that name for %s", s.Kind).At("preset")
 	}
 	want := s.withNeeds(nil, wanted)
 	gone := s.conflicting(want)

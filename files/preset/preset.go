@@ -4,8 +4,9 @@
 // [For] returns all of it for a kind, in the form that the asked client version
 // takes and with names in the asked language; what that version cannot express
 // is not in it. Everything is data, and has no life after it was copied into a
-// definition. [Set.Add] puts a preset and what it depends on into a list of
-// steps; it is pure, so that a page may do the same in a browser.
+// definition. Two things are done with it besides: [Set.Add] puts a preset and
+// what it depends on into a list of steps, [Adapt] writes groups by region into
+// settings. Both are pure, so that a page may do the same in a browser.
 package preset
 
 import (

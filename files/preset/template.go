@@ -20,6 +20,7 @@ const (
 	testURL       = "https://cp.cloudflare.com"
 	testInterval  = 300 // seconds
 	testPeriod    = "5m"
+	testTimeout   = 5  // seconds
 	testTolerance = 50 // milliseconds
 )
 
@@ -38,12 +39,17 @@ type settings struct {
 // client has here the members that templates write.
 type (
 	mihomoGroup struct {
-		Name      string   `json:"name"`
-		Type      string   `json:"type"`
-		Proxies   []string `json:"proxies,omitempty"`
-		URL       string   `json:"url,omitempty"`
-		Interval  int      `json:"interval,omitempty"`
-		Tolerance int      `json:"tolerance,omitempty"`
+		Name          string   `json:"name"`
+		Type          string   `json:"type"`
+		Proxies       []string `json:"proxies,omitempty"`
+		IncludeAll    bool     `json:"include-all-proxies,omitempty"`
+		Filter        string   `json:"filter,omitempty"`
+		ExcludeFilter string   `json:"exclude-filter,omitempty"`
+		URL           string   `json:"url,omitempty"`
+		Interval      int      `json:"interval,omitempty"`
+		Tolerance     int      `json:"tolerance,omitempty"`
+		Lazy          bool     `json:"lazy,omitempty"`
+		Strategy      string   `json:"strategy,omitempty"`
 	}
 	mihomoSet struct {
 		Name     string `json:"name"`
