@@ -28,6 +28,7 @@ type param[C any] struct {
 	name     string
 	about    *jsonschema.Schema
 	required bool
+	nullable bool // null is a value of it
 	preset   func(*C)
 	read     func(c *C, value json.RawMessage) error // a *fault, relative to the member
 }
@@ -116,7 +117,7 @@ func (ps params[C]) decode(raw json.RawMessage, c *C) error {
 			}
 			continue
 		}
-		if isNull(value) {
+		if isNull(value) && !p.nullable {
 			return bad(p.name, "%s is null", p.name)
 		}
 		if err := p.read(c, value); err != nil {

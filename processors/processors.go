@@ -22,6 +22,7 @@ import (
 	"sync"
 
 	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/processors/edit"
 )
 
 // Descriptor is what a type of step says of itself.
@@ -77,7 +78,11 @@ func New(o Options) *Registry {
 		p.Stage = sandrone.NodesStage
 		r.nodes[p.Type] = p
 	}
-	for _, p := range []*processor[File]{scriptFile(o.Scripts)} {
+	for _, p := range []*processor[File]{
+		scriptFile(o.Scripts), merge(), template(),
+		patch("yaml_patch", "Applies JSON Patch operations to a YAML document and keeps everything else as it stands.", edit.ReadYAML, (*edit.Document).YAML),
+		patch("json_patch", "Applies JSON Patch operations to a JSON document.", edit.ReadJSON, (*edit.Document).JSON),
+	} {
 		p.Stage = sandrone.FileStage
 		r.file[p.Type] = p
 	}
@@ -97,6 +102,11 @@ func (r *Registry) Types(stage string) []string {
 func (r *Registry) Descriptors() []*Descriptor {
 	r.described.Do(func() {
 		for _, p := range r.nodes {
+			if p.schema != nil {
+				p.ParamsSchema = p.schema()
+			}
+		}
+		for _, p := range r.file {
 			if p.schema != nil {
 				p.ParamsSchema = p.schema()
 			}
@@ -128,12 +138,21 @@ func (r *Registry) Descriptor(stage, kind string) *Descriptor {
 // define makes a nodes-stage processor of its params and of the function that
 // turns them into a step.
 func define[C any](d Descriptor, ps params[C], build func(*C) (step[[]entry], error)) *processor[[]entry] {
+	return declare(d, ps, build)
+}
+
+// defineFile is define for the file stage.
+func defineFile[C any](d Descriptor, ps params[C], build func(*C) (step[File], error)) *processor[File] {
+	return declare(d, ps, build)
+}
+
+func declare[V, C any](d Descriptor, ps params[C], build func(*C) (step[V], error)) *processor[V] {
 	if d.ErrorCodes == nil {
 		d.ErrorCodes = []sandrone.Code{sandrone.ProcessorConfigInvalid}
 	}
-	return &processor[[]entry]{
+	return &processor[V]{
 		Descriptor: d,
-		build: func(raw json.RawMessage) (step[[]entry], error) {
+		build: func(raw json.RawMessage) (step[V], error) {
 			var c C
 			if err := ps.decode(raw, &c); err != nil {
 				return nil, err

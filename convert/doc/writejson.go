@@ -77,6 +77,10 @@ func appendSpaces(dst []byte, n int) []byte {
 	return append(dst, spaces[:n]...)
 }
 
+// AppendJSONString appends s as a JSON string; bytes that are not UTF-8 become
+// U+FFFD, and HTML is not escaped.
+func AppendJSONString(dst []byte, s string) []byte { return appendJSONString(dst, s) }
+
 const hexDigits = "0123456789abcdef"
 
 func appendJSONString(dst []byte, s string) []byte {

@@ -40,6 +40,16 @@ func AppendYAMLMember(dst []byte, d Items, i int, indent int) []byte {
 	return appendBlock(dst, d, i, indent+2)
 }
 
+// AppendYAMLString appends s as a YAML scalar that every reader takes for the
+// string s, inside brackets or outside: plain where that is certain, otherwise
+// in double quotes.
+func AppendYAMLString(dst []byte, s string) []byte {
+	if plainSafe(s) {
+		return append(dst, s...)
+	}
+	return appendQuoted(dst, s)
+}
+
 // appendBlock appends the children of a map or list that is not flat. The
 // first line is already indented.
 func appendBlock(dst []byte, d Items, i, indent int) []byte {
