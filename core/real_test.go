@@ -1,8 +1,6 @@
 //go:build cores && unix
 
-// The tests of this file ask the real clients, which make cores builds. They
-// look in the folder that SANDRONE_CORES names, else in sandrone/cores of the
-// user's cache, and skip where a client is absent, except when CI=true.
+// The tests of this file ask the real clients.
 package core_test
 
 import (
@@ -17,34 +15,8 @@ import (
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/core"
+	"github.com/sandrone-gateway/sandrone/core/coretest"
 )
-
-// real returns cores of which the named one is a built client.
-func real(t *testing.T, dataDir, variable, name string) *core.Cores {
-	t.Helper()
-	folder := os.Getenv("SANDRONE_CORES")
-	if folder == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		folder = filepath.Join(cache, "sandrone", "cores")
-	}
-	path := filepath.Join(folder, name)
-	if _, err := os.Stat(path); err != nil {
-		// Neither is needed by a kind of files that there is.
-		if os.Getenv("CI") == "true" && name != "xray" && name != "sing-box-1.14" {
-			t.Fatalf("%s is not there; make cores builds it", name)
-		}
-		t.Skipf("%s is not there; make cores builds it", name)
-	}
-	return core.New(core.Options{DataDir: dataDir, Getenv: func(key string) string {
-		if key == variable {
-			return path
-		}
-		return ""
-	}})
-}
 
 // everyGeo is a file for mihomo that names geo data wherever it can.
 const everyGeo = `
@@ -116,7 +88,7 @@ func TestMihomoAcceptsStandInsAndAsksNobody(t *testing.T) {
 					}
 				}
 				text := strings.ReplaceAll(strings.ReplaceAll(everyGeo, "MODE", mode), "URL", server.URL)
-				c := real(t, dataDir, "SANDRONE_MIHOMO", "mihomo")
+				c := coretest.Cores(t, "mihomo", dataDir)
 				core.KeepNetwork(c) // else nothing could ask, whatever the stand-ins are
 				v, err := c.Check(t.Context(), "mihomo", "1.19", []byte(text))
 				if err != nil || !v.OK {
@@ -158,7 +130,7 @@ func TestHeldGeoDataIsUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := real(t, dataDir, "SANDRONE_MIHOMO", "mihomo")
+	c := coretest.Cores(t, "mihomo", dataDir)
 	for _, test := range []struct{ name, rules, warning string }{
 		{"all codes held", "[GEOSITE,us,DIRECT], [GEOIP,us,DIRECT]", ""},
 		{"a code that is not held", "[GEOSITE,us,DIRECT], [GEOSITE,gfw,DIRECT]", "the held geosite.dat lacks GFW; stand-ins took its place"},
@@ -182,23 +154,23 @@ func TestHeldGeoDataIsUsed(t *testing.T) {
 
 func TestRealClientsGiveTheirVerdicts(t *testing.T) {
 	for _, test := range []struct {
-		name, client, variable, kind, text string
-		message                            string // part of it; empty: accepted
+		name, client, kind, text string
+		message                  string // part of it; empty: accepted
 	}{
-		{"unknown cipher", "mihomo", "SANDRONE_MIHOMO", "mihomo", "proxies: [{name: a, type: ss, server: h, port: 1, cipher: nosuch, password: hunter2}]", "proxy 0: ss h:1 cipher: nosuch initialize error: unknown method: nosuch"},
-		{"absent member", "mihomo", "SANDRONE_MIHOMO", "mihomo", "proxy-groups: [{name: G, type: select, proxies: [b]}]", "'b' not found"},
-		{"wrong type, with a secret", "mihomo", "SANDRONE_MIHOMO", "mihomo", "authentication: {secret: hunter2-hunter2}\nport: [hunter2-hunter2]", "cannot unmarshal"},
-		{"no YAML", "mihomo", "SANDRONE_MIHOMO", "mihomo", "a: [", "yaml"},
-		{"nothing", "mihomo", "SANDRONE_MIHOMO", "mihomo", "", "configuration file config.yaml is empty"},
-		{"unknown field", "sing-box", "SANDRONE_SING_BOX", "sing-box", `{"outbounds":[{"type":"direct","tag":"d","nosuch":"hunter2"}]}`, `decode config at config.json: outbounds[0].nosuch: json: unknown field "nosuch"`},
-		{"good", "sing-box", "SANDRONE_SING_BOX", "sing-box", `{"outbounds":[{"type":"direct","tag":"d"}]}`, ""},
-		{"remote rule set", "sing-box", "SANDRONE_SING_BOX", "sing-box", `{"outbounds":[{"type":"direct","tag":"d"}],"route":{"rule_set":[{"type":"remote","tag":"r","url":"http://127.0.0.1:1/r.srs","format":"binary"}],"rules":[{"rule_set":"r","outbound":"d"}]}}`, ""},
-		{"good", "sing-box-1.14", "SANDRONE_SING_BOX", "sing-box", `{"outbounds":[{"type":"direct","tag":"d"}]}`, ""},
-		{"good, with geo data", "xray", "SANDRONE_XRAY", "xray", `{"outbounds":[{"protocol":"freedom","tag":"d"}],"routing":{"rules":[{"type":"field","domain":["geosite:google@ads","geosite:apple"],"outboundTag":"d"},{"type":"field","ip":["geoip:us","geoip:!cn"],"outboundTag":"d"}]}}`, ""},
-		{"unknown protocol", "xray", "SANDRONE_XRAY", "xray", `{"outbounds":[{"protocol":"nosuch"}]}`, "unknown config id: nosuch"},
+		{"unknown cipher", "mihomo", "mihomo", "proxies: [{name: a, type: ss, server: h, port: 1, cipher: nosuch, password: hunter2}]", "proxy 0: ss h:1 cipher: nosuch initialize error: unknown method: nosuch"},
+		{"absent member", "mihomo", "mihomo", "proxy-groups: [{name: G, type: select, proxies: [b]}]", "'b' not found"},
+		{"wrong type, with a secret", "mihomo", "mihomo", "authentication: {secret: hunter2-hunter2}\nport: [hunter2-hunter2]", "cannot unmarshal"},
+		{"no YAML", "mihomo", "mihomo", "a: [", "yaml"},
+		{"nothing", "mihomo", "mihomo", "", "configuration file config.yaml is empty"},
+		{"unknown field", "sing-box", "sing-box", `{"outbounds":[{"type":"direct","tag":"d","nosuch":"hunter2"}]}`, `decode config at config.json: outbounds[0].nosuch: json: unknown field "nosuch"`},
+		{"good", "sing-box", "sing-box", `{"outbounds":[{"type":"direct","tag":"d"}]}`, ""},
+		{"remote rule set", "sing-box", "sing-box", `{"outbounds":[{"type":"direct","tag":"d"}],"route":{"rule_set":[{"type":"remote","tag":"r","url":"http://127.0.0.1:1/r.srs","format":"binary"}],"rules":[{"rule_set":"r","outbound":"d"}]}}`, ""},
+		{"good", "sing-box-1.14", "sing-box", `{"outbounds":[{"type":"direct","tag":"d"}]}`, ""},
+		{"good, with geo data", "xray", "xray", `{"outbounds":[{"protocol":"freedom","tag":"d"}],"routing":{"rules":[{"type":"field","domain":["geosite:google@ads","geosite:apple"],"outboundTag":"d"},{"type":"field","ip":["geoip:us","geoip:!cn"],"outboundTag":"d"}]}}`, ""},
+		{"unknown protocol", "xray", "xray", `{"outbounds":[{"protocol":"nosuch"}]}`, "unknown config id: nosuch"},
 	} {
 		t.Run(test.client+"/"+test.name, func(t *testing.T) {
-			v, err := real(t, "", test.variable, test.client).Check(t.Context(), test.kind, "", []byte(test.text))
+			v, err := coretest.Cores(t, test.client, "").Check(t.Context(), test.kind, "", []byte(test.text))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,9 +1,7 @@
 //go:build cores
 
 // What a renderer writes is right when the program that reads it says so. The
-// tests of this file ask the real clients, which make cores builds. They look
-// in the folder that SANDRONE_CORES names, else in sandrone/cores of the user's
-// cache, and skip where a client is absent, except when CI=true.
+// tests of this file ask the real clients.
 package formats_test
 
 import (
@@ -24,16 +22,16 @@ import (
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert"
 	"github.com/sandrone-gateway/sandrone/convert/formats"
+	"github.com/sandrone-gateway/sandrone/core/coretest"
 	"github.com/sandrone-gateway/sandrone/tools/gensub/synth"
 )
 
 // client is a real client program and what is rendered for it.
 type client struct {
-	name     string // of the executable
-	optional bool   // may be absent even in CI
-	file     string // name of the file it checks
-	check    []string
-	targets  []target
+	name    string // of the executable
+	file    string // name of the file it checks
+	check   []string
+	targets []target
 
 	// culprit finds the list and the index of the entry that a message of the
 	// client is about.
@@ -64,7 +62,7 @@ var clients = []client{
 		targets: []target{{"sing-box-outbounds@1.13", []sandrone.Type{sandrone.ShadowsocksR}}},
 	},
 	{
-		name: "sing-box-1.14", optional: true, file: "config.json", names: "tag",
+		name: "sing-box-1.14", file: "config.json", names: "tag",
 		check:   []string{"check", "--disable-color", "-c", "config.json"},
 		culprit: regexp.MustCompile(`(outbound|endpoint)s?\[(\d+)\]`),
 		targets: []target{
@@ -196,7 +194,7 @@ func TestMihomoReadsBackAwkwardTexts(t *testing.T) {
 	}
 
 	mihomo := &clients[0]
-	program := mihomo.path(t)
+	program := coretest.Path(t, mihomo.name)
 	rendered, _, err := formats.Registry().Render("mihomo-proxies", nodes, convert.RenderOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -223,36 +221,12 @@ func forEachTarget(t *testing.T, test func(*testing.T, *client, target)) {
 	for i := range clients {
 		c := &clients[i]
 		t.Run(c.name, func(t *testing.T) {
-			c.path(t)
+			coretest.Path(t, c.name)
 			for _, to := range c.targets {
 				t.Run(to.name, func(t *testing.T) { test(t, c, to) })
 			}
 		})
 	}
-}
-
-// path returns the executable of the client, or ends the test without one.
-func (c *client) path(t *testing.T) string {
-	t.Helper()
-	folder := os.Getenv("SANDRONE_CORES")
-	if folder == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		folder = filepath.Join(cache, "sandrone", "cores")
-	}
-	path, err := filepath.Abs(filepath.Join(folder, c.name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(path); err != nil {
-		if os.Getenv("CI") == "true" && !c.optional {
-			t.Fatalf("%s is not there; make cores builds it", c.name)
-		}
-		t.Skipf("%s is not there; make cores builds it", c.name)
-	}
-	return path
 }
 
 // ask has the client check one document and returns why it refused it, or "".
@@ -289,7 +263,7 @@ func (c *client) ask(t *testing.T, program string, document []byte) string {
 // returns the rendering of them all.
 func (c *client) accepts(t *testing.T, target string, sources []source) convert.Rendered {
 	t.Helper()
-	program := c.path(t)
+	program := coretest.Path(t, c.name)
 	all := c.render(t, target, sources)
 	rendered := all
 	for range maxRefusals {
@@ -405,7 +379,7 @@ func (c *client) withoutLeftOut(t *testing.T, target string, sources []source) [
 		}
 		seen[row] = true
 		rendered := c.render(t, target, []source{s})
-		if rendered.Count > 0 && c.ask(t, c.path(t), rendered.Body) == "" {
+		if rendered.Count > 0 && c.ask(t, coretest.Path(t, c.name), rendered.Body) == "" {
 			t.Errorf("%s %q is accepted and need not be left out (%s)", s.label, s.node.Name, leftOut[row].reason)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sandrone-gateway/sandrone/convert"
 	"github.com/sandrone-gateway/sandrone/convert/singbox"
 	"github.com/sandrone-gateway/sandrone/convert/table"
+	"github.com/sandrone-gateway/sandrone/core/coretest"
 )
 
 // TestClientAcceptsEveryDrawnNode asks the real client whether it takes what is
@@ -67,18 +68,7 @@ func withoutFiles(n *sandrone.Node) {
 // check returns why the client refuses a document, or "".
 func check(t *testing.T, core string, document []byte) string {
 	t.Helper()
-	folder := os.Getenv("SANDRONE_CORES")
-	if folder == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		folder = filepath.Join(cache, "sandrone", "cores")
-	}
-	program := filepath.Join(folder, core)
-	if _, err := os.Stat(program); err != nil {
-		t.Skipf("%s is not there; make cores builds it", core)
-	}
+	program := coretest.Path(t, core)
 	file := filepath.Join(t.TempDir(), "config.json")
 	if err := os.WriteFile(file, document, 0o600); err != nil {
 		t.Fatal(err)
