@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -186,4 +188,75 @@ func templateSettings(t *testing.T, config string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+func TestNodesAreAddedToAFinishedFile(t *testing.T) {
+	b := newWorkbench(t, nil)
+	b.put(t, `{"name":"air","type":"local","content":"`+twoNodes+`"}`,
+		`{"name":"far","type":"local","content":"trojan://secret@c.example.com:443#One"}`,
+		`{"name":"named","type":"local","content":"trojan://secret@c.example.com:443#X","processors":[{"type":"script","stage":"nodes","params":{"content":
+			"function main(input) { const args = input.request.args || {}; input.nodes[0].name = [args.a, args.b].join('.'); return input; }"}}]}`)
+	for _, c := range []struct {
+		name, kind, params, want string
+	}{
+		{"behind", "mihomo", `{"subscriptions":["far"],"position":"back"}`, `"name":"One".*"name":"Two".*"name":"One 2"`},
+		{"in front", "mihomo@1.18", `{"subscriptions":["far"],"position":"front"}`, `"name":"One 2".*"name":"One".*"name":"Two"`},
+		{"in place", "mihomo", `{"subscriptions":["far", "far"]}`, `^{[^\[]*"proxies":\[[^\]]*"name":"One"[^\]]*"name":"One 2"[^\]]*\]`},
+		{"in sing-box", "sing-box", `{"subscriptions":["far"],"position":"back"}`, `"tag": "One 2"`},
+		{"in Shadowrocket", "shadowrocket", `{"subscriptions":["far"],"position":"back"}`, `Two=trojan[^\n]*\nOne 2=trojan`},
+		{"args of the request", "mihomo", `{"subscriptions":["named"],"position":"back"}`, `"name":"1.2"`},
+		{"args of the step", "mihomo", `{"subscriptions":["named"],"position":"back","args":{"b":"3"}}`, `"name":".3"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b.putFile(t, `{"name":"m","kind":"`+c.kind+`","source":{},"config":{"subscriptions":["air"]},"processors":[{"type":"add_nodes","params":`+c.params+`}]}`)
+			out := b.read(t, engine.FileRequest{Name: "m", Args: map[string]string{"a": "1", "b": "2"}})
+			text := string(out.Body)
+			if strings.HasPrefix(c.kind, "mihomo") {
+				var d map[string]any
+				if err := yaml.Unmarshal(out.Body, &d); err != nil {
+					t.Fatal(err)
+				}
+				flat, err := json.Marshal(map[string]any{"proxies": d["proxies"]})
+				if err != nil {
+					t.Fatal(err)
+				}
+				text = string(flat)
+			}
+			if !regexp.MustCompile(c.want).MatchString(text) {
+				t.Errorf("got\n%s", text)
+			}
+			var deps []string
+			for _, d := range out.Report.Dependencies {
+				deps = append(deps, d.Name)
+			}
+			var step struct{ Subscriptions []string }
+			if err := json.Unmarshal([]byte(c.params), &step); err != nil || !slices.Contains(deps, step.Subscriptions[0]) {
+				t.Errorf("got dependencies %v", deps)
+			}
+		})
+	}
+}
+
+func TestNodesThatCannotBeAdded(t *testing.T) {
+	b := newWorkbench(t, nil)
+	b.put(t, `{"name":"air","type":"local","content":"`+twoNodes+`"}`,
+		`{"name":"round","type":"local","content":"`+twoNodes+`","processors":[{"type":"script","stage":"nodes","params":{"source":{"type":"file","name":"m"}}}]}`)
+	for _, c := range []struct {
+		name, kind, steps string
+		code              sandrone.Code
+		index             int
+	}{
+		{"no such subscription", "mihomo", `{"type":"add_nodes","params":{"subscriptions":["nobody"]}}`, sandrone.NotFound, 0},
+		{"a circle", "mihomo", `{"type":"add_nodes","params":{"subscriptions":["round"]}}`, sandrone.Conflict, 0},
+		{"a text that is no client file", "static", `{"type":"add_nodes","params":{"subscriptions":["air"]}}`, sandrone.ProcessorConfigInvalid, 0},
+		{"a document that steps before have broken", "sing-box", `{"type":"merge","params":{"mode":"replace","content":"[1"}},{"type":"add_nodes","params":{"subscriptions":["air"]}}`, sandrone.FileProcessorFailed, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b.putFile(t, `{"name":"m","kind":"`+c.kind+`","source":{"type":"inline","content":""},"processors":[`+c.steps+`]}`)
+			_, err := b.ReadFile(t.Context(), engine.FileRequest{Name: "m"})
+			if e := failure(t, err); e.Code != c.code || e.Processor != "add_nodes" || e.ProcessorIndex == nil || *e.ProcessorIndex != c.index || e.File != "m" {
+				t.Errorf("got %+v", e)
+			}
+		})
+	}
 }

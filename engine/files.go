@@ -408,11 +408,12 @@ func (r *request) nodesOf(ctx context.Context, f *frame, names []string, p *prod
 
 func (r *request) fileChain(ctx context.Context, f *frame, p *product, spec *sandrone.FileSpec, how production) error {
 	s := &services{r: r, frame: f, logs: how.draft, index: -1}
+	adder := &nodeAdder{r: r, frame: f, p: p, how: how.how}
 	run := processors.Run{
 		Target:   spec.BaseKind(),
 		Request:  processors.Request{Args: how.Args, Meta: r.meta},
 		Dry:      r.live.shut,
-		Services: processors.Services{Network: r.live.network, Now: r.e.now},
+		Services: processors.Services{Network: r.live.network, Nodes: adder, Now: r.e.now},
 	}
 	if how.draft {
 		run.Field = "file.processors"
@@ -443,6 +444,40 @@ func (r *request) fileChain(ctx context.Context, f *frame, p *product, spec *san
 	p.warn(res.Warnings)
 	p.file = res.File
 	return nil
+}
+
+// nodeAdder puts the nodes of subscriptions into a file whose steps run. What
+// they depend on is noted in the product of the file.
+type nodeAdder struct {
+	r     *request
+	frame *frame
+	p     *product
+	how   how
+}
+
+func (a *nodeAdder) AddNodes(ctx context.Context, c processors.NodesCall, f processors.File) (processors.File, []sandrone.Warning, error) {
+	kind, _, err := files.Find(f.Kind)
+	if err != nil || !kind.Typed() {
+		return f, nil, sandrone.Errorf(sandrone.ProcessorConfigInvalid, "a file of this kind has no place for nodes").At("type")
+	}
+	h := a.how
+	h.Args = c.Args
+	profile := a.p.profile // that of the subscription of the settings stays
+	nodes, err := a.r.nodesOf(ctx, a.frame, c.Subscriptions, a.p, h)
+	a.p.profile = profile
+	if err != nil {
+		return f, nil, err
+	}
+	out, err := kind.AddNodes(files.Addition{Registry: a.r.e.registry, Kind: f.Kind, Document: f.Content, Position: c.Position, Nodes: nodes})
+	if err != nil {
+		if e := sandrone.AsError(err); e.Code == sandrone.InvalidArgument {
+			err = sandrone.Errorf(sandrone.FileProcessorFailed, "%s", strings.Replace(e.Message, "the base document", "the document", 1)).Because(err)
+		}
+		return f, nil, err
+	}
+	a.r.e.metrics.Rendered(kind.NodeFormat, out.Nodes.Count, len(nodes)-out.Nodes.Count)
+	f.Content = out.Content
+	return f, append(out.Nodes.Warnings, out.Warnings...), nil
 }
 
 // headerType is a media type that a step set, if it can be a header.

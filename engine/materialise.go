@@ -846,7 +846,7 @@ func (r *request) chain(ctx context.Context, f *frame, p *product, c chain) erro
 // waits reports whether there are steps that wait for other processes or hosts.
 func waits(specs []sandrone.ProcessorSpec) bool {
 	return slices.ContainsFunc(specs, func(s sandrone.ProcessorSpec) bool {
-		return !s.Disabled && (s.Type == "script" || s.Type == "probe" || s.Type == "resolve_domain")
+		return !s.Disabled && slices.Contains([]string{"script", "probe", "resolve_domain", "add_nodes"}, s.Type)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -72,6 +73,12 @@ func (p param[C]) need() param[C] {
 		}
 		return read(c, value)
 	}
+	return p
+}
+
+// state makes a member required whose value may be blank.
+func (p param[C]) state() param[C] {
+	p.required = true
 	return p
 }
 
@@ -289,6 +296,35 @@ func whole[C any](name, about string, low, high int64, at func(*C) *int) param[C
 			return bad("", "%s is not from %d to %d", name, low, high)
 		}
 		*at(c) = int(v)
+		return nil
+	}}
+}
+
+// textMap is an object of strings, each of at most so many bytes.
+func textMap[C any](longest int, name, about string, at func(*C) *map[string]string) param[C] {
+	most := maxList
+	s := &jsonschema.Schema{Type: "object", Description: about, MaxProperties: &most,
+		AdditionalProperties: &jsonschema.Schema{Type: "string", MaxLength: &longest}}
+	return param[C]{name: name, about: s, read: func(c *C, value json.RawMessage) error {
+		var members map[string]json.RawMessage
+		if json.Unmarshal(value, &members) != nil {
+			return bad("", "%s is no object", name)
+		}
+		if len(members) > maxList {
+			return bad("", "%s has more than %d", name, maxList)
+		}
+		read := make(map[string]string, len(members))
+		for _, key := range slices.Sorted(maps.Keys(members)) {
+			var v string
+			if isNull(members[key]) || json.Unmarshal(members[key], &v) != nil {
+				return bad(clip(key, 64), "it is no string")
+			}
+			if len(v) > longest {
+				return bad(clip(key, 64), "it is longer than %d bytes", longest)
+			}
+			read[key] = v
+		}
+		*at(c) = read
 		return nil
 	}}
 }

@@ -79,7 +79,7 @@ func New(o Options) *Registry {
 		r.nodes[p.Type] = p
 	}
 	for _, p := range []*processor[File]{
-		scriptFile(o.Scripts), merge(), template(),
+		scriptFile(o.Scripts), merge(), template(), replaceText(), addNodes(),
 		patch("yaml_patch", "Applies JSON Patch operations to a YAML document and keeps everything else as it stands.", edit.ReadYAML, (*edit.Document).YAML),
 		patch("json_patch", "Applies JSON Patch operations to a JSON document.", edit.ReadJSON, (*edit.Document).JSON),
 	} {

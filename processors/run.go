@@ -58,6 +58,7 @@ type Request struct {
 type Services struct {
 	Prober  Prober           // for probe
 	Scripts ScriptRunner     // for script
+	Nodes   NodeAdder        // for add_nodes
 	Network resolve.Network  // for resolve_domain: the guarded way out
 	Cache   Cache            // for resolve_domain; nil means none
 	Random  io.Reader        // nil means the system's source

@@ -112,10 +112,19 @@ func (p *Pattern) group(name string) int {
 // In returns text with every match replaced. The error is [ErrSlow], or
 // [ErrResult] when the result is longer than [MaxResult] and than text.
 func (r *Replacement) In(text string) (string, error) {
-	limit := max(MaxResult, len(text))
+	return r.Some(text, 0, max(MaxResult, len(text)))
+}
+
+// Some is [Replacement.In] for the first count matches, all of them if count is
+// 0, with a limit of its own: a longer result is [ErrResult].
+func (r *Replacement) Some(text string, count, limit int) (string, error) {
 	var out []byte
 	copied, changed, fits := 0, false, true
+	done := 0
 	err := r.pattern.each(text, func(loc []int) bool {
+		if done++; count > 0 && done > count {
+			return false
+		}
 		changed = true
 		out = append(out, text[copied:loc[0]]...)
 		copied = loc[1]
