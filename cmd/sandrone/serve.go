@@ -134,6 +134,7 @@ func (b *parts) run(ctx context.Context, s *server.Server, ln, socket net.Listen
 		start(func() error { return s.ServeOwner(ctx, socket) })
 	}
 	start(func() error { return b.engine.Run(ctx) })
+	work.Go(func() { rest(ctx) })
 	work.Wait()
 	return failed
 }

@@ -182,11 +182,14 @@ func idle(ctx context.Context, program, dir string) error {
 		return err
 	}
 	defer s.stop()
-	own := s.ownMemory()
+	now := s.settled()
 	if err := s.stop(); err != nil {
 		return err
 	}
-	fmt.Printf("\nIdle: %s (goal 20 MiB)%s.\n", mebibytes(s.peak()), own)
+	if now == 0 { // unknown
+		now = s.peak()
+	}
+	fmt.Printf("\nIdle: %s (goal 20 MiB), %s at most while starting.\n", mebibytes(now), mebibytes(s.peak()))
 	return nil
 }
 
@@ -289,22 +292,35 @@ func (s *server) peak() int64 {
 	return int64(r.Maxrss) << 10
 }
 
-// ownMemory tells how much of the memory of a running server is its own, and
-// not pages of the executable that the system may drop at any time. Only Linux
-// knows.
-func (s *server) ownMemory() string {
+// settled tells the resident memory of a server that has nothing to do, once it
+// has stayed the same for two seconds. It is 0 where only other systems than
+// Linux know.
+func (s *server) settled() int64 {
+	last := int64(-1)
+	for range 30 {
+		now := s.resident()
+		if now == last {
+			return now
+		}
+		last = now
+		time.Sleep(2 * time.Second)
+	}
+	return last
+}
+
+func (s *server) resident() int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
-		return ""
+		return 0
 	}
 	for line := range strings.Lines(string(text)) {
-		if kib, ok := strings.CutPrefix(line, "RssAnon:"); ok {
+		if kib, ok := strings.CutPrefix(line, "VmRSS:"); ok {
 			if n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(kib), " kB"), 10, 64); err == nil {
-				return ", of which " + mebibytes(n<<10) + " are not pages of the executable"
+				return n << 10
 			}
 		}
 	}
-	return ""
+	return 0
 }
 
 // ask sends a request, whose answer must be a success that arrives as a whole.
