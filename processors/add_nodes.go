@@ -53,7 +53,7 @@ func addNodes() *processor[File] {
 					return "", bad("", "the name is empty")
 				}
 				return name, nil
-			}).need(),
+			}),
 		word("position", "in place of the nodes of the file, in front of them or behind", func(p *addNodesParams) *string { return &p.position }, "replace", "front", "back").or(`"replace"`),
 		textMap(maxText, "args", "request args of the subscriptions' steps, complete; absent means those of the request", func(p *addNodesParams) *map[string]string { return &p.args }),
 	}, func(p *addNodesParams) (step[File], error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/sandrone-gateway/sandrone"
 )
@@ -139,7 +140,7 @@ func (run *Run) place(err error, spec *sandrone.ProcessorSpec, index int, stage 
 		case "", "type", "stage":
 		default:
 			// A step speaks of its params; what else it calls has its own words.
-			if e.Code != sandrone.ProcessorConfigInvalid {
+			if e.Code != sandrone.ProcessorConfigInvalid && !strings.HasPrefix(e.Field, "params.") {
 				e.Field = ""
 			}
 		}

@@ -107,14 +107,6 @@ func TestFileStepsRefuseWhatTheyCannotUse(t *testing.T) {
 		{"yaml_patch", `{"ops":[{"op":"test","path":"a","value":2}]}`, "a: 1", sandrone.FileProcessorFailed, "", "", "/a"},
 		{"template", `{"vars":{"a":1}}`, "", sandrone.ProcessorConfigInvalid, "processors[0].params.vars", "", ""},
 		{"template", `{}`, "{{ a", sandrone.FileProcessorFailed, "", "", ""},
-		{"replace", `{"rules":[]}`, "", sandrone.ProcessorConfigInvalid, "processors[0].params.rules", "", ""},
-		{"replace", `{"rules":[{"from":""}]}`, "", sandrone.ProcessorConfigInvalid, "processors[0].params.rules[0].from", "", ""},
-		{"replace", `{"rules":[{"from":"a","too":"b"}]}`, "", sandrone.ProcessorConfigInvalid, "processors[0].params.rules[0].too", "", ""},
-		{"replace", `{"rules":[{"from":"(","regex":true}]}`, "", sandrone.ProcessorConfigInvalid, "processors[0].params.rules[0].from", "", ""},
-		{"replace", `{"rules":[{"from":"a"}],"count":0}`, "", sandrone.ProcessorConfigInvalid, "processors[0].params.count", "", ""},
-		{"replace", `{"rules":[{"from":"a","to":"` + strings.Repeat("b", 4096) + `"},{"from":"b","to":"` + strings.Repeat("c", 4096) + `"}]}`, "aaa", sandrone.FileProcessorFailed, "", "", ""},
-		{"replace", `{"rules":[{"from":"a","to":"` + strings.Repeat("b", 4096) + `","regex":true},{"from":"b","to":"` + strings.Repeat("c", 4096) + `","regex":true}]}`, "aaa", sandrone.FileProcessorFailed, "", "", ""},
-		{"replace", `{"rules":[{"from":"^(?=.)(a+)+$","regex":true}]}`, strings.Repeat("a", 64) + "!", sandrone.FileProcessorFailed, "", "", ""},
 		{"add_nodes", `{"subscriptions":[]}`, "", sandrone.ProcessorConfigInvalid, "processors[0].params.subscriptions", "", ""},
 		{"add_nodes", `{"subscriptions":[" "]}`, "", sandrone.ProcessorConfigInvalid, "processors[0].params.subscriptions[0]", "", ""},
 		{"add_nodes", `{"subscriptions":["a"],"position":"middle"}`, "", sandrone.ProcessorConfigInvalid, "processors[0].params.position", "", ""},
@@ -139,26 +131,6 @@ func TestTemplatePutsTextInOnce(t *testing.T) {
 	_, err = registry.File(t.Context(), processors.Run{}, []sandrone.ProcessorSpec{spec}, processors.File{Content: "é\n é{{c}}"})
 	if e := sandrone.AsError(err); err == nil || e.Line != 2 || e.Column != 3 || strings.Contains(e.Message, "c}}") {
 		t.Errorf("got %+v", e)
-	}
-}
-
-func TestReplaceRunsItsRulesInOrder(t *testing.T) {
-	for _, c := range []struct{ name, params, content, want string }{
-		{"literal", `{"rules":[{"from":"a.","to":"$1"}]}`, "a.ab", "$1ab"},
-		{"each rule sees what those before it made", `{"rules":[{"from":"a","to":"b"},{"from":"b","to":"c"}]}`, "ab", "cc"},
-		{"absent removes", `{"rules":[{"from":" "}]}`, "a b c", "abc"},
-		{"groups of a pattern", `{"rules":[{"from":"(?m)^(\\w+): .*$","to":"${1}: x","regex":true}]}`, "a: 1\nb: 2", "a: x\nb: x"},
-		{"look-ahead", `{"rules":[{"from":"a(?!b)","to":"_","regex":true}]}`, "ab ac", "ab _c"},
-		{"so many a rule", `{"rules":[{"from":"a","to":"b"},{"from":"[abc]","to":"d","regex":true}],"count":2}`, "aaac", "ddac"},
-		{"a text that grows", `{"rules":[{"from":"x","to":"` + strings.Repeat("y", 4096) + `","regex":true}]}`, strings.Repeat("x", 10), strings.Repeat("y", 40960)},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			spec := sandrone.ProcessorSpec{Type: "replace", Params: json.RawMessage(c.params)}
-			res, err := registry.File(t.Context(), processors.Run{}, []sandrone.ProcessorSpec{spec}, processors.File{Content: c.content})
-			if err != nil || res.File.Content != c.want {
-				t.Errorf("got %.60q, %v; want %.60q", res.File.Content, err, c.want)
-			}
-		})
 	}
 }
 

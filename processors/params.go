@@ -229,13 +229,14 @@ func texts[C any](name, about string, at func(*C) *[]string) param[C] {
 	})
 }
 
-// list is an array of at least low and at most high items that read reads.
+// list is an array of at least low and at most high items that read reads. It
+// is required if it needs items.
 func list[C, T any](name, about string, low, high int, at func(*C) *[]T, item *jsonschema.Schema, read func(json.RawMessage) (T, error)) param[C] {
 	s := &jsonschema.Schema{Type: "array", Description: about, Items: item, MaxItems: &high}
 	if low > 0 {
 		s.MinItems = &low
 	}
-	return param[C]{name: name, about: s, read: func(c *C, value json.RawMessage) error {
+	return param[C]{name: name, about: s, required: low > 0, read: func(c *C, value json.RawMessage) error {
 		var raw []json.RawMessage
 		if json.Unmarshal(value, &raw) != nil {
 			return bad("", "%s is no array", name)

@@ -29,7 +29,6 @@ func patch(kind, description string, read func(string) (*edit.Document, error), 
 	path.required = true
 	type config struct{ ops []patchOp }
 	ops := objects("ops", "operations, in order, all or none", 1, maxList, func(c *config) *[]patchOp { return &c.ops }, params[patchOp]{op, path, from, value})
-	ops.required = true
 	return defineFile(Descriptor{
 		Type:        kind,
 		Description: description,

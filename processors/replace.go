@@ -53,34 +53,35 @@ func replaceText() *processor[File] {
 		}
 		return func(ctx context.Context, _ *scope, in File) (File, error) {
 			for i, r := range p.rules {
-				if err := ctx.Err(); err != nil {
-					return File{}, err
+				var err error
+				if rules[i] != nil {
+					in.Content, err = rules[i].InDocument(ctx, in.Content, p.count, maxDocument)
+				} else if err = ctx.Err(); err == nil {
+					in.Content, err = r.literally(in.Content, p.count)
 				}
-				if rules[i] == nil {
-					count := strings.Count(in.Content, r.from)
-					if p.count > 0 {
-						count = min(count, p.count)
+				if err != nil {
+					if ctx.Err() != nil {
+						return File{}, ctx.Err()
 					}
-					if len(in.Content)+count*(len(r.to)-len(r.from)) > maxDocument {
-						return File{}, errLargeDocument()
+					if errors.Is(err, pattern.ErrResult) {
+						err = fmt.Errorf("the document grows beyond %d bytes", maxDocument)
 					}
-					in.Content = strings.Replace(in.Content, r.from, r.to, count)
-					continue
+					return File{}, sandrone.Errorf(sandrone.FileProcessorFailed, "%s", err).At(fmt.Sprintf("params.rules[%d]", i))
 				}
-				content, err := rules[i].Some(in.Content, p.count, maxDocument)
-				switch {
-				case errors.Is(err, pattern.ErrResult):
-					return File{}, errLargeDocument()
-				case err != nil:
-					return File{}, sandrone.Errorf(sandrone.FileProcessorFailed, "rules[%d].from: %s", i, err)
-				}
-				in.Content = content
 			}
 			return in, nil
 		}, nil
 	})
 }
 
-func errLargeDocument() error {
-	return sandrone.Errorf(sandrone.FileProcessorFailed, "the document would be larger than %d bytes", maxDocument)
+// literally replaces the first count places, all of them if count is 0.
+func (r *replaceRule) literally(content string, count int) (string, error) {
+	n := strings.Count(content, r.from)
+	if count > 0 {
+		n = min(n, count)
+	}
+	if len(content)+n*(len(r.to)-len(r.from)) > maxDocument {
+		return "", pattern.ErrResult
+	}
+	return strings.Replace(content, r.from, r.to, n), nil
 }

@@ -10,8 +10,11 @@ import (
 	"errors"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
+	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/dlclark/regexp2/v2"
 	backtracking "github.com/dlclark/regexp2/v2/syntax"
@@ -23,6 +26,13 @@ const (
 	MaxResult  = 16 << 10              // bytes that a replacement may produce, unless the text was longer
 	MatchTime  = 50 * time.Millisecond // for one text, on the backtracking engine
 
+	// What a document may cost: the time for all matches together, on RE2; the
+	// bytes of the text, on the backtracking engine; and for one search the
+	// product of its bytes and the steps that RE2 may take for each.
+	documentTime  = 5 * time.Second
+	maxBackText   = 4 << 20
+	maxSearchCost = 1 << 33
+
 	// maxProgram bounds the steps that RE2 takes for each character. A pattern
 	// of 4096 bytes may otherwise stand for millions by counted repetition.
 	maxProgram = 20_000
@@ -33,6 +43,7 @@ const (
 var (
 	ErrSlow   = errors.New("pattern exceeds its time limit")
 	ErrResult = errors.New("replacement grows beyond its limit")
+	ErrLarge  = errors.New("pattern is too large for a text of this size")
 )
 
 // Engine names what a pattern runs on.
@@ -53,7 +64,9 @@ func init() {
 // Pattern is a compiled pattern. It is safe for concurrent use.
 type Pattern struct {
 	linear *regexp.Regexp
-	back   *regexp2.Regexp // nil where linear is not
+	size   int                   // instructions of linear
+	behind func() *regexp.Regexp // see eachLinear; nil if linear never looks at what is before a match
+	back   *regexp2.Regexp       // nil where linear is not
 }
 
 // Compile compiles a pattern for the engine that takes it. The error's text is
@@ -77,7 +90,30 @@ func Compile(expr string) (*Pattern, error) {
 	if err != nil {
 		return nil, errors.New("pattern does not compile")
 	}
-	return &Pattern{linear: linear}, nil
+	p := &Pattern{linear: linear, size: len(program.Inst)}
+	if looksBehind(tree) {
+		p.behind = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A(?s:.)(` + expression(expr) + `)`) })
+	}
+	return p, nil
+}
+
+// expression is expr in a form that can stand in a group: a quotation that it
+// opens is closed.
+func expression(expr string) string {
+	tree, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		panic(err) // it has been parsed before
+	}
+	return tree.String()
+}
+
+// looksBehind reports whether a pattern asks what stands before a place.
+func looksBehind(tree *syntax.Regexp) bool {
+	switch tree.Op {
+	case syntax.OpBeginLine, syntax.OpBeginText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+		return true
+	}
+	return slices.ContainsFunc(tree.Sub, looksBehind)
 }
 
 // compileBacktracking compiles what RE2 refused with the given error.
@@ -153,12 +189,7 @@ func guard(err *error) {
 // form of regexp.FindStringSubmatchIndex, until f returns false.
 func (p *Pattern) each(text string, f func(loc []int) bool) (err error) {
 	if p.linear != nil {
-		for _, loc := range p.linear.FindAllStringSubmatchIndex(text, -1) {
-			if !f(loc) {
-				return nil
-			}
-		}
-		return nil
+		return p.eachLinear(text, func() error { return nil }, f)
 	}
 	defer guard(&err)
 	start := time.Now()
@@ -189,6 +220,64 @@ func (p *Pattern) each(text string, f func(loc []int) bool) (err error) {
 		}
 	}
 	return nil
+}
+
+// eachLinear is each on RE2. It holds one match at a time, so that a document of
+// many matches costs no memory, and ends with the error of alive, which is
+// asked between them.
+//
+// The standard library begins no search within a text. So what stands behind a
+// match is searched as a text of its own, which is the same for all patterns
+// that do not look behind; for the others the place right behind the match is
+// tried with the character before it, and a find in that place which is due to
+// its looking like the beginning of the text is none.
+func (p *Pattern) eachLinear(text string, alive func() error, f func(loc []int) bool) error {
+	end := -1 // of the match before
+	for at := 0; at <= len(text); {
+		if err := alive(); err != nil {
+			return err
+		}
+		_, width := utf8.DecodeRuneInString(text[at:])
+		var loc []int
+		if at > 0 && p.behind != nil {
+			_, before := utf8.DecodeLastRuneInString(text[:at])
+			if loc = p.behind().FindStringSubmatchIndex(text[at-before:]); loc != nil {
+				loc = shifted(loc[2:], at-before)
+			}
+		}
+		if loc == nil {
+			loc = shifted(p.linear.FindStringSubmatchIndex(text[at:]), at)
+			if loc != nil && loc[0] == at && at > 0 && p.behind != nil {
+				at += max(width, 1)
+				continue
+			}
+		}
+		if loc == nil {
+			return nil
+		}
+		last := end
+		if end = loc[1]; end == at {
+			at += max(width, 1)
+			if loc[0] == last {
+				continue // an empty match does not touch the one before
+			}
+		} else {
+			at = end
+		}
+		if !f(loc) {
+			return nil
+		}
+	}
+	return nil
+}
+
+func shifted(loc []int, by int) []int {
+	for i := range loc {
+		if loc[i] >= 0 {
+			loc[i] += by
+		}
+	}
+	return loc
 }
 
 // Spans returns where p matches in text, as pairs of offsets in UTF-16 units,

@@ -1,9 +1,11 @@
 package pattern
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -112,20 +114,47 @@ func (p *Pattern) group(name string) int {
 // In returns text with every match replaced. The error is [ErrSlow], or
 // [ErrResult] when the result is longer than [MaxResult] and than text.
 func (r *Replacement) In(text string) (string, error) {
-	return r.Some(text, 0, max(MaxResult, len(text)))
+	return r.some(text, 0, max(MaxResult, len(text)), func(f func([]int) bool) error { return r.pattern.each(text, f) })
 }
 
-// Some is [Replacement.In] for the first count matches, all of them if count is
-// 0, with a limit of its own: a longer result is [ErrResult].
-func (r *Replacement) Some(text string, count, limit int) (string, error) {
-	var out []byte
-	copied, changed, fits := 0, false, true
-	done := 0
-	err := r.pattern.each(text, func(loc []int) bool {
-		if done++; count > 0 && done > count {
-			return false
+// InDocument is [Replacement.In] for texts of many megabytes: it replaces the
+// first count matches, all of them if count is 0, and makes a result of at most
+// limit bytes, whatever the length of the text.
+//
+// The errors are [ErrResult]; [ErrLarge], for a text that would take the
+// pattern too long to read once; [ErrSlow], if the matches together take too
+// long, which on the backtracking engine is [MatchTime]; and that of ctx.
+func (r *Replacement) InDocument(ctx context.Context, text string, count, limit int) (string, error) {
+	p := r.pattern
+	if p.linear == nil {
+		if len(text) > maxBackText {
+			return "", ErrLarge
 		}
-		changed = true
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		return r.some(text, count, limit, func(f func([]int) bool) error { return p.each(text, f) })
+	}
+	if len(text) > maxSearchCost/p.size {
+		return "", ErrLarge
+	}
+	start := time.Now()
+	alive := func() error {
+		if time.Since(start) > documentTime {
+			return ErrSlow
+		}
+		return ctx.Err()
+	}
+	return r.some(text, count, limit, func(f func([]int) bool) error { return p.eachLinear(text, alive, f) })
+}
+
+// some replaces the first count of the matches that each finds, all of them if
+// count is 0.
+func (r *Replacement) some(text string, count, limit int, each func(func(loc []int) bool) error) (string, error) {
+	var out []byte
+	copied, done, fits := 0, 0, true
+	err := each(func(loc []int) bool {
+		done++
 		out = append(out, text[copied:loc[0]]...)
 		copied = loc[1]
 		for _, p := range r.parts {
@@ -137,12 +166,12 @@ func (r *Replacement) Some(text string, count, limit int) (string, error) {
 				return false
 			}
 		}
-		return true
+		return done != count
 	})
 	switch {
 	case err != nil:
 		return "", err
-	case !changed:
+	case done == 0 && len(text) <= limit:
 		return text, nil
 	case !fits || len(out)+len(text)-copied > limit:
 		return "", ErrResult
