@@ -1,10 +1,10 @@
 package processors
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -38,32 +38,54 @@ var identityFields = sync.OnceValue(func() (s field.Set) {
 // display name, tags, meta, dialer and multiplex are no part of it, so a
 // renamed node keeps its identity.
 func Identity(n *sandrone.Node) string {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	write := func(path string, v any) {
-		b.WriteString(path)
-		b.WriteByte('=')
-		if err := encoder.Encode(v); err != nil {
-			// Raw JSON of a node made by hand: its text stands for itself.
-			b.WriteString("?\n")
-		}
-	}
+	b := make([]byte, 0, 512)
 	field.Populated(n).And(identityFields()).Each(func(id field.ID) bool {
 		f := field.ByID(id)
-		switch v := f.Get(n).(type) {
-		case string:
-			if f.Path == "server" {
-				v = strings.ToLower(v)
-			}
-			write(f.Path, v)
-		default:
-			write(f.Path, v)
+		v := f.Get(n)
+		if text, ok := v.(string); ok && f.Path == "server" {
+			v = strings.ToLower(text)
 		}
+		b = appendValue(append(append(b, f.Path...), '='), v)
 		return true
 	})
 	if w := n.WireGuard; w != nil && len(w.Peers) > 0 {
-		write("wireguard.peers", w.Peers)
+		b = appendValue(append(b, "wireguard.peers="...), w.Peers)
 	}
-	sum := sha256.Sum256(b.Bytes())
+	sum := sha256.Sum256(b)
 	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// appendValue appends a value as encoding/json has it, and a line feed. What
+// most values are, a text that needs no escape or a number, costs nothing more
+// than its bytes.
+func appendValue(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case string:
+		if needsNoEscape(v) {
+			b = append(append(b, '"'), v...)
+			return append(b, '"', '\n')
+		}
+	case int:
+		return append(strconv.AppendInt(b, int64(v), 10), '\n')
+	case uint16:
+		return append(strconv.AppendUint(b, uint64(v), 10), '\n')
+	case bool:
+		return append(strconv.AppendBool(b, v), '\n')
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		// Raw JSON of a node made by hand: its text stands for itself.
+		text = []byte("?")
+	}
+	return append(append(b, text...), '\n')
+}
+
+func needsNoEscape(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
+			return false
+		}
+	}
+	return true
 }
