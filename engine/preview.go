@@ -74,6 +74,9 @@ func (p *Preview) Indented() ([]byte, error) {
 		wg.Go(func() {
 			var b bytes.Buffer
 			for i := range nodes {
+				if i == 16 { // by now it is known about how long one is
+					b.Grow(len(nodes) / 15 * b.Len())
+				}
 				b.WriteString(",\n    ")
 				if err := jsonv2.MarshalWrite(&b, &nodes[i], jsonv1.DefaultOptionsV1(), jsontext.WithIndentPrefix("    "), jsontext.WithIndent("  ")); err != nil {
 					errs[w] = err
@@ -88,7 +91,8 @@ func (p *Preview) Indented() ([]byte, error) {
 		return nil, err
 	}
 	parts[0] = parts[0][1:] // no comma before the first
-	return slices.Concat(head, []byte("\n  \"nodes\": ["), slices.Concat(parts...), []byte("\n  ]"), tail), nil
+	all := append([][]byte{head, []byte("\n  \"nodes\": [")}, parts...)
+	return slices.Concat(append(all, []byte("\n  ]"), tail)...), nil
 }
 
 // StatusCounts counts the nodes of a preview by their status.
