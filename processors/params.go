@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -289,8 +290,8 @@ func whole[C any](name, about string, low, high int64, at func(*C) *int) param[C
 		high = 1 << 31
 	}
 	return param[C]{name: name, about: s, read: func(c *C, value json.RawMessage) error {
-		var v int64
-		if json.Unmarshal(value, &v) != nil {
+		v, ok := integer(value)
+		if !ok {
 			return bad("", "%s is no integer", name)
 		}
 		if v < low || v > high {
@@ -299,6 +300,20 @@ func whole[C any](name, about string, low, high int64, at func(*C) *int) param[C
 		*at(c) = int(v)
 		return nil
 	}}
+}
+
+// integer reads a whole number. JSON knows one kind of numbers only, so 1.0 is
+// 1, as JSON Schema has it.
+func integer(value json.RawMessage) (v int64, ok bool) {
+	if json.Unmarshal(value, &v) == nil {
+		return v, !isNull(value)
+	}
+	const exact = 1 << 53 // from here on a float64 skips integers
+	var f float64
+	if json.Unmarshal(value, &f) != nil || f != math.Trunc(f) || math.Abs(f) > exact {
+		return 0, false
+	}
+	return int64(f), true
 }
 
 // textMap is an object of strings, each of at most so many bytes.

@@ -83,6 +83,7 @@ func TestStepsOnNames(t *testing.T) {
 		{"by other fields", "duplicate_names", `{"fields":["Server","PORT"]}`, []string{"a", "b"}, []string{"a-1", "b-2"}},
 
 		{"first of all", "limit", `{"count":2}`, []string{"a", "b", "c"}, []string{"a", "b"}},
+		{"a number with a zero fraction is an integer", "limit", `{"count":2.0}`, []string{"a", "b", "c"}, []string{"a", "b"}},
 		{"first of each region", "limit", `{"count":1,"per":"region"}`, []string{"HK 1", "JP 1", "HK 2", "what", "who"}, []string{"HK 1", "JP 1", "what"}},
 		{"first of each type", "limit", `{"count":1,"per":"type"}`, []string{"a", "b"}, []string{"a"}},
 

@@ -99,6 +99,37 @@ func ReadYAML(dst Items, text string) (Items, error) {
 	return lib.items, nil
 }
 
+// SecondDocument returns the line, counted from one, on which a second YAML
+// document begins that holds anything, or 0. Readers of this package take the
+// first one only.
+func SecondDocument(text string) int {
+	if !strings.Contains(text, "\n---") {
+		return 0
+	}
+	number, marker, content := 0, 0, false
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimRight(line, " \t\r\n")
+		switch {
+		case line == "---" || strings.HasPrefix(line, "--- "):
+			// At the start of a line it can be nothing else, whatever is open.
+			if content {
+				marker = number
+			}
+			content = content || len(line) > len("---")
+			if marker > 0 && len(line) > len("---") {
+				return marker
+			}
+		case line == "" || line == "..." || strings.HasPrefix(strings.TrimLeft(line, " \t"), "#") || !content && line[0] == '%':
+		case marker > 0:
+			return marker
+		default:
+			content = true
+		}
+	}
+	return 0
+}
+
 // looksLikeJSON tells that the content begins with a bracket.
 func looksLikeJSON(text string) bool {
 	r := jsonReader{text: text}

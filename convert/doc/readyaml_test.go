@@ -303,3 +303,25 @@ func FuzzYAMLReadersAgree(f *testing.F) {
 		checkReadersAgree(t, strings.ToValidUTF8(text, "?"))
 	})
 }
+
+func TestASecondDocumentIsFound(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		line       int
+	}{
+		{"none", "a: 1\n", 0},
+		{"a marker at the start", "---\na: 1\n", 0},
+		{"a marker behind comments and directives", "# x\n%YAML 1.2\n--- # y\na: 1\n", 0},
+		{"nothing behind the marker", "a: 1\n---\n# x\n\n...\n", 0},
+		{"one more", "a: 1\n---\n\nb: 2\n", 2},
+		{"one behind the end of the first", "a: 1\n...\n---\nb: 2\n", 3},
+		{"one on the marker's line", "a: 1\n--- b\n", 2},
+		{"a marker that is text", "a: |\n  x\n  ---\n  y\n", 0},
+		{"a certificate", "a: 1\n-----BEGIN\nb: 2\n", 0},
+		{"Windows lines", "a: 1\r\n---\r\nb: 2\r\n", 2},
+	} {
+		if got := doc.SecondDocument(c.text); got != c.line {
+			t.Errorf("%s: line %d, want %d", c.name, got, c.line)
+		}
+	}
+}

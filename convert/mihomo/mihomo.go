@@ -8,6 +8,7 @@ package mihomo
 
 import (
 	"errors"
+	"strconv"
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert"
@@ -74,6 +75,13 @@ func parse(text string) (convert.Batch, error) {
 	}
 	if err != nil {
 		return r.Batch, convert.ParseError(err)
+	}
+	if line := doc.SecondDocument(text); line > 0 {
+		r.Warnings = append(r.Warnings, sandrone.Warning{
+			Code:        sandrone.WarnProxySkipped,
+			Message:     "a second document begins on line " + strconv.Itoa(line) + ", which is not read",
+			NodeContext: &sandrone.NodeContext{Format: "mihomo", Line: line},
+		})
 	}
 	return r.Batch, nil
 }

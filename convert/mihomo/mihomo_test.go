@@ -65,6 +65,14 @@ func TestOneBadEntryCostsNoOther(t *testing.T) {
 	}
 }
 
+func TestASecondDocumentIsNotPassedOverInSilence(t *testing.T) {
+	const one = "proxies: [{name: a, type: http, server: h, port: 1}]\n"
+	batch, err := mihomo.Parser.Parse(one + "---\n" + one)
+	if err != nil || len(batch.Nodes) != 1 || len(batch.Warnings) != 1 || batch.Warnings[0].NodeContext.Line != 2 {
+		t.Errorf("got %d nodes, warnings %+v, %v; want one, and a warning about line 2", len(batch.Nodes), batch.Warnings, err)
+	}
+}
+
 func TestHostileDocumentsFailWithAnError(t *testing.T) {
 	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c < 'k'; c++ {
