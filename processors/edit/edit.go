@@ -65,6 +65,11 @@ type node struct {
 	keys  []*key  // of an object, one for each item
 	items []*node // of a container
 
+	merges []*node        // the values of an object's merge keys
+	places map[string]int // of a large object: name to its last place
+	twice  bool           // a name is in it twice
+	gone   int            // members that are marked and not yet taken out
+
 	parent *node
 	target *node   // of an alias
 	refs   []*node // the aliases that lead here
@@ -80,6 +85,7 @@ type key struct {
 	raw   string
 	json  bool
 	merge bool // <<
+	gone  bool // the member was taken away
 	at    *keyPlace
 }
 
@@ -112,6 +118,19 @@ type Document struct {
 	listStep int  // by how much lists are indented below their key
 	mapStep  int
 	made     int // nodes that changes made
+	work     int // steps that changes took beyond that
+}
+
+// maxWork bounds the steps that changes take on lists and objects which grow or
+// shrink. One step is a few nanoseconds.
+const maxWork = 1 << 29
+
+// spend counts steps.
+func (d *Document) spend(steps int) error {
+	if d.work += steps; d.work > maxWork {
+		return &Fault{Reason: "the change takes too much work"}
+	}
+	return nil
 }
 
 // resolve follows an alias.
@@ -125,12 +144,78 @@ func (n *node) resolve() *node {
 // find returns the index of a member of an object, the last one of that name,
 // or -1. Merged members are not looked at.
 func (n *node) find(name string) int {
+	if len(n.keys) > fewKeys {
+		n.index()
+		if i, ok := n.places[name]; ok {
+			return i
+		}
+		return -1
+	}
 	for i := len(n.keys) - 1; i >= 0; i-- {
-		if n.keys[i].text == name && !n.keys[i].merge {
+		if k := n.keys[i]; k.text == name && !k.merge && !k.gone {
 			return i
 		}
 	}
 	return -1
+}
+
+// fewKeys is up to how many members are looked through one by one.
+const fewKeys = 16
+
+// index makes the places of an object.
+func (n *node) index() {
+	if n.places != nil {
+		return
+	}
+	n.places = make(map[string]int, len(n.keys))
+	for i, k := range n.keys {
+		if !k.merge && !k.gone {
+			_, known := n.places[k.text]
+			n.twice = n.twice || known
+			n.places[k.text] = i
+		}
+	}
+}
+
+// append gives an object a member at its end.
+func (n *node) append(k *key, v *node) {
+	n.keys, n.items = append(n.keys, k), append(n.items, v)
+	if n.places != nil {
+		n.places[k.text] = len(n.keys) - 1
+	}
+}
+
+// mark takes the member at a place out of what is found. Its place is taken
+// away by settle, for all marked ones at once.
+func (n *node) mark(i int) {
+	k := n.keys[i]
+	k.gone = true
+	n.gone++
+	switch {
+	case n.places == nil:
+	case n.twice:
+		n.places = nil
+	default:
+		delete(n.places, k.text)
+	}
+}
+
+// settle takes the marked members of an object away.
+func (d *Document) settle(n *node) error {
+	if n.gone == 0 {
+		return nil
+	}
+	keys, items := n.keys[:0], n.items[:0]
+	for i, k := range n.keys {
+		if !k.gone {
+			keys, items = append(keys, k), append(items, n.items[i])
+		}
+	}
+	steps := len(n.keys)
+	clear(n.keys[len(keys):])
+	clear(n.items[len(items):])
+	n.keys, n.items, n.places, n.gone = keys, items, nil, 0
+	return d.spend(steps)
 }
 
 // merged calls f with the members that merge keys bring into an object and
@@ -139,7 +224,7 @@ func (n *node) merged(f func(k *key, v *node) bool) {
 	var seen map[string]bool
 	hidden := func(m *node) {
 		for _, k := range m.keys {
-			if !k.merge {
+			if !k.merge && !k.gone {
 				seen[k.text] = true
 			}
 		}
@@ -170,52 +255,54 @@ func (n *node) merged(f func(k *key, v *node) bool) {
 		}
 		return true
 	}
-	if slices.ContainsFunc(n.keys, func(k *key) bool { return k.merge }) {
+	if n.merges != nil {
 		seen = make(map[string]bool)
 		visit(n, true)
 	}
 }
 
-// inherits reports whether merge keys bring a member in, hidden or not.
-func (n *node) inherits(name string) bool {
-	bare := &node{kind: object}
-	for i, k := range n.keys {
-		if k.merge {
-			bare.keys, bare.items = append(bare.keys, k), append(bare.items, n.items[i])
+// inherited returns the member that merge keys bring in, hidden or not, or nil.
+// steps counts the objects that were looked at.
+func (n *node) inherited(name string, steps *int) *node {
+	for _, m := range n.merges {
+		sources := []*node{m.resolve()}
+		if sources[0].kind == list {
+			sources = sources[0].items
+		}
+		*steps += len(sources)
+		for _, s := range sources {
+			if s = s.resolve(); s.kind != object {
+				continue
+			}
+			if i := s.find(name); i >= 0 {
+				return s.items[i].resolve()
+			}
+			if v := s.inherited(name, steps); v != nil {
+				return v
+			}
 		}
 	}
-	return bare.get(name) != nil
+	return nil
 }
 
 // get returns a member of an object as plain values have it, or nil.
-func (n *node) get(name string) *node {
+func (d *Document) get(n *node, name string) (*node, error) {
 	if i := n.find(name); i >= 0 {
-		return n.items[i].resolve()
+		return n.items[i].resolve(), nil
 	}
-	var found *node
-	n.merged(func(k *key, v *node) bool {
-		if k.text == name {
-			found = v.resolve()
-		}
-		return found == nil
-	})
-	return found
+	if !d.anchors {
+		return nil, nil
+	}
+	steps := 0
+	v := n.inherited(name, &steps)
+	return v, d.spend(steps)
 }
 
 // each calls f with all members of an object as plain values have them: each
 // name once, merged ones behind the others.
 func (n *node) each(f func(k *key, v *node)) {
-	var last map[string]int
-	if len(n.keys) > 8 {
-		last = make(map[string]int, len(n.keys))
-		for i, k := range n.keys {
-			if !k.merge {
-				last[k.text] = i
-			}
-		}
-	}
 	for i, k := range n.keys {
-		if k.merge || last != nil && last[k.text] != i || last == nil && n.find(k.text) != i {
+		if k.merge || n.find(k.text) != i {
 			continue
 		}
 		f(k, n.items[i].resolve())
@@ -282,26 +369,40 @@ func (d *Document) touch(n *node) error {
 func (d *Document) release(n *node) error {
 	refs := n.refs
 	n.refs = nil
+	done := make(map[*node]bool) // the containers of aliases
 	for _, ref := range refs {
-		i := slices.Index(ref.parent.items, ref)
-		if i < 0 {
-			continue // it is gone
-		}
-		if ref.parent.kind == object && ref.parent.keys[i].merge || ref.parent.kind == list && d.merges(ref.parent) {
-			if err := d.unmerge(ref.parent); err != nil {
-				return err
-			}
+		p := ref.parent
+		if done[p] {
 			continue
 		}
-		c, err := d.copy(n, 0)
-		if err != nil {
+		done[p] = true
+		if err := d.spend(len(p.items)); err != nil {
 			return err
 		}
-		if err := d.touch(ref.parent); err != nil {
-			return err
+		for i := 0; i < len(p.items); i++ {
+			if p.items[i].kind != alias || p.items[i].target != n {
+				continue
+			}
+			if p.kind == object && p.keys[i].merge || p.kind == list && d.merges(p) {
+				if err := d.unmerge(p); err != nil {
+					return err
+				}
+				if p.kind == list {
+					break // the merge key that had it is gone
+				}
+				i = -1 // it has other items now
+				continue
+			}
+			c, err := d.copy(n, 0)
+			if err != nil {
+				return err
+			}
+			if err := d.touch(p); err != nil {
+				return err
+			}
+			c.parent = p
+			p.items[i] = c
 		}
-		c.parent = ref.parent
-		ref.parent.items[i] = c
 	}
 	return nil
 }
@@ -322,7 +423,7 @@ func (d *Document) unmerge(n *node) error {
 	if n.kind == list {
 		n = n.parent
 	}
-	if !slices.ContainsFunc(n.keys, func(k *key) bool { return k.merge }) {
+	if n.merges == nil {
 		return nil
 	}
 	if err := d.touch(n); err != nil {
@@ -331,7 +432,7 @@ func (d *Document) unmerge(n *node) error {
 	var keys []*key
 	var items []*node
 	for i, k := range n.keys {
-		if !k.merge {
+		if !k.merge && !k.gone {
 			keys, items = append(keys, k), append(items, n.items[i])
 		}
 	}
@@ -348,7 +449,7 @@ func (d *Document) unmerge(n *node) error {
 	if err != nil {
 		return err
 	}
-	n.keys, n.items = keys, items
+	n.keys, n.items, n.merges, n.places, n.gone = keys, items, nil, nil, 0
 	return nil
 }
 
@@ -387,16 +488,18 @@ func (d *Document) set(n *node, name string, v *node) error {
 		n.items[i] = v
 		return nil
 	}
-	n.keys, n.items = append(n.keys, &key{text: name}), append(n.items, v)
+	n.append(&key{text: name}, v)
 	return nil
 }
 
-// remove takes a member from an object and reports whether it was there.
+// remove takes a member from an object and reports whether it was there. The
+// object has to be settled afterwards.
 func (d *Document) remove(n *node, name string) (bool, error) {
-	if n.get(name) == nil {
-		return false, nil
+	if v, err := d.get(n, name); v == nil {
+		return false, err
 	}
-	if n.inherits(name) {
+	steps := 0
+	if d.anchors && n.inherited(name, &steps) != nil {
 		if err := d.unmerge(n); err != nil {
 			return false, err
 		}
@@ -408,16 +511,23 @@ func (d *Document) remove(n *node, name string) (bool, error) {
 		if err := d.touch(n); err != nil {
 			return false, err
 		}
-		i = n.find(name)
-		n.keys, n.items = slices.Delete(n.keys, i, i+1), slices.Delete(n.items, i, i+1)
+		if n.twice { // its places are looked for anew
+			if err := d.spend(len(n.keys)); err != nil {
+				return false, err
+			}
+		}
+		n.mark(n.find(name))
 	}
-	return true, nil
+	return true, d.spend(steps)
 }
 
 // insert puts items into a list.
 func (d *Document) insert(n *node, at int, items []*node) error {
 	if len(items) == 0 {
 		return nil
+	}
+	if err := d.spend(len(n.items)); err != nil {
+		return err
 	}
 	if err := d.touch(n); err != nil {
 		return err
@@ -437,6 +547,9 @@ func (d *Document) removeItem(n *node, i int) error {
 	if err := d.touch(n); err != nil {
 		return err
 	}
+	if err := d.spend(len(n.items)); err != nil {
+		return err
+	}
 	n.items = slices.Delete(n.items, i, i+1)
 	return nil
 }
@@ -444,9 +557,9 @@ func (d *Document) removeItem(n *node, i int) error {
 // own returns the member of an object for being changed: what is there through
 // an alias or a merge key becomes a value of its own. It is nil for none.
 func (d *Document) own(n *node, name string) (*node, error) {
-	v := n.get(name)
+	v, err := d.get(n, name)
 	if v == nil {
-		return nil, nil
+		return nil, err
 	}
 	if i := n.find(name); i >= 0 && n.items[i].kind != alias {
 		return n.items[i], nil
@@ -462,7 +575,7 @@ func (d *Document) own(n *node, name string) (*node, error) {
 	if i := n.find(name); i >= 0 {
 		n.items[i] = c
 	} else {
-		n.keys, n.items = append(n.keys, &key{text: name}), append(n.items, c)
+		n.append(&key{text: name}, c)
 	}
 	return c, nil
 }

@@ -1,8 +1,10 @@
 package edit
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Override lays an object over the document, member by member. The key of a
@@ -72,7 +74,7 @@ func (d *Document) override(below, above *node, path string) error {
 		name, op := operator(k.text)
 		err = d.overrideMember(below, k, v, name, op, path+"/"+escape(name))
 	})
-	return err
+	return cmp.Or(err, d.settle(below))
 }
 
 func (d *Document) overrideMember(below *node, k *key, v *node, name string, op operation, path string) error {
@@ -166,7 +168,7 @@ func (d *Document) overlay(below, above *node) error {
 			err = d.overlayMember(below, k, v)
 		}
 	})
-	return err
+	return cmp.Or(err, d.settle(below))
 }
 
 func (d *Document) overlayMember(below *node, k *key, v *node) error {
@@ -211,7 +213,7 @@ func strip(n *node) {
 			keys, items = append(keys, n.keys[i]), append(items, item)
 		}
 	}
-	n.keys, n.items = keys, items
+	n.keys, n.items, n.places = keys, items, nil
 }
 
 func escape(name string) string {
@@ -253,6 +255,14 @@ func slashed(path string) string {
 
 func (d *Document) apply(op *Op) error {
 	path := slashed(op.Path)
+	for _, p := range []string{op.Path, op.From} {
+		if strings.Contains(strings.NewReplacer("~0", "", "~1", "").Replace(p), "~") {
+			return fault(slashed(p), "a ~ in a pointer is written ~0")
+		}
+		if !utf8.ValidString(p) {
+			return fault("", "the pointer is not UTF-8")
+		}
+	}
 	switch op.Op {
 	case "test":
 		v, err := d.at(path)
@@ -332,7 +342,11 @@ func (d *Document) at(path string) (*node, error) {
 	for _, token := range tokens(path) {
 		switch n.kind {
 		case object:
-			if n = n.get(token); n == nil {
+			v, err := d.get(n, token)
+			if err != nil {
+				return nil, err
+			}
+			if n = v; n == nil {
 				return nil, fault(path, "there is no such value")
 			}
 		case list:
@@ -407,7 +421,7 @@ func (d *Document) take(path string) (*node, error) {
 	}
 	if n.kind == object {
 		_, err := d.remove(n, last)
-		return nil, err
+		return nil, cmp.Or(err, d.settle(n))
 	}
 	i, err := index(path, last, len(n.items))
 	if err != nil {

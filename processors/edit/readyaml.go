@@ -263,7 +263,7 @@ func (r *reader) scalar(m *node, n *yaml.Node, column int) {
 		}
 	}
 	m.at.end = at
-	if n.Style&yaml.TaggedStyle == 0 && !strings.ContainsAny(text[token:at], "\r\n") {
+	if !r.d.misread && n.Style&yaml.TaggedStyle == 0 && !strings.ContainsAny(text[token:at], "\r\n") {
 		m.raw = text[token:at]
 	}
 }
@@ -401,6 +401,9 @@ func (r *reader) container(m *node, n *yaml.Node, column, depth int) error {
 		}
 		item.parent = m
 		m.keys, m.items = append(m.keys, k), append(m.items, item)
+		if k.merge {
+			m.merges = append(m.merges, item)
+		}
 		if end = item.at.end; end < k.at.end {
 			end = k.at.end
 		}

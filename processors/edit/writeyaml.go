@@ -2,6 +2,7 @@ package edit
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -419,7 +420,7 @@ func (w *yamlWriter) root(n *node) {
 	n = n.resolve()
 	switch {
 	case n.kind == str && n.block && literal(n.text):
-		w.value(n, -2)
+		w.value(n, 0)
 	case len(n.items) == 0 || n.flow || w.d.isJSON:
 		w.flow(n)
 		w.WriteByte('\n')
@@ -442,10 +443,21 @@ func (w *yamlWriter) block(n *node, column int) {
 // member writes a member of an object that stands in a column.
 func (w *yamlWriter) member(k *key, v *node, column int) {
 	w.spaces(column)
-	w.key(k, false)
+	if len(k.text) > longKey {
+		w.WriteString("? ")
+		w.key(k, false)
+		w.WriteByte('\n')
+		w.spaces(column)
+	} else {
+		w.key(k, false)
+	}
 	w.WriteByte(':')
 	w.value(v, column)
 }
+
+// longKey is from how many bytes on a key needs a question mark: YAML has a
+// limit of 1024 characters for others, escapes included.
+const longKey = 128
 
 // value writes what follows a colon, with the line break at its end.
 func (w *yamlWriter) value(n *node, column int) {
@@ -537,6 +549,12 @@ func (w *yamlWriter) flow(n *node) {
 }
 
 func (w *yamlWriter) flowKey(k *key) {
+	if len(k.text) > longKey && !w.d.isJSON {
+		w.WriteString("? ")
+		w.key(k, true)
+		w.WriteString(" : ")
+		return
+	}
 	w.key(k, true)
 	w.WriteString(": ")
 }
@@ -544,18 +562,42 @@ func (w *yamlWriter) flowKey(k *key) {
 func (w *yamlWriter) key(k *key, flow bool) {
 	switch {
 	case w.d.isJSON:
-		w.WriteString(string(doc.AppendJSONString(nil, k.text)))
-	case k.raw != "" && !k.json && !(flow && strings.ContainsAny(k.raw, ",[]{}")):
+		w.jsonString(k.text)
+	case k.raw != "" && !k.json && (!flow || movable(k.raw)):
 		w.WriteString(k.raw)
 	default:
 		w.WriteString(string(doc.AppendYAMLString(nil, k.text)))
 	}
 }
 
+// movable reports whether a token means the same inside brackets, outside and
+// at the start of a line. Not every plain scalar does.
+func movable(raw string) bool {
+	switch {
+	case raw[0] == '"' || raw[0] == '\'':
+		return true
+	case strings.ContainsAny(raw, ",[]{}?") || raw[0] == ':':
+		return false
+	}
+	return raw[0] != '-' || len(raw) > 1 && (raw[1] == '.' || raw[1] >= '0' && raw[1] <= '9')
+}
+
+// jsonString writes a string of a document that is YAML and JSON. YAML wants
+// some characters escaped that JSON takes as they are.
+func (w *yamlWriter) jsonString(s string) {
+	for _, r := range string(doc.AppendJSONString(nil, s)) {
+		if r >= 0x7F && r < 0xA0 || r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == 0xFFFE || r == 0xFFFF {
+			fmt.Fprintf(w, "\\u%04x", r)
+			continue
+		}
+		w.WriteRune(r)
+	}
+}
+
 func (w *yamlWriter) scalar(n *node) {
 	switch {
 	case w.d.isJSON && n.kind == str:
-		w.WriteString(string(doc.AppendJSONString(nil, n.text)))
+		w.jsonString(n.text)
 	case n.kind == null:
 		w.WriteString("null")
 	case w.d.isJSON && n.kind == number:
@@ -566,7 +608,7 @@ func (w *yamlWriter) scalar(n *node) {
 		w.WriteString(n.text)
 	case n.kind != str:
 		w.WriteString(n.text)
-	case n.raw != "" && !n.json && (n.raw[0] == '"' || n.raw[0] == '\'' || !strings.ContainsAny(n.raw, ",[]{}")):
+	case n.raw != "" && !n.json && movable(n.raw):
 		w.WriteString(n.raw)
 	default:
 		w.WriteString(string(doc.AppendYAMLString(nil, n.text)))
