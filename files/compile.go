@@ -72,8 +72,10 @@ func (k *Kind) Compile(in Input) (Output, error) {
 }
 
 // AddNodes writes nodes into a finished file, in place of its nodes or beside
-// them. Groups and rules stay as they are. New nodes whose names are taken are
-// renamed with a warning.
+// them. New nodes whose names are taken are renamed with a warning. Groups and
+// rules stay as they are, but for what names a node that is no longer there: it
+// is left out with a warning whose path leads into the file, since the client
+// would refuse it.
 //
 // Errors are invalid_argument, for a static file, a document that is none of
 // the kind and an unknown position, and the render_failed of the renderer.

@@ -53,3 +53,43 @@ func TestTheClientAcceptsEveryFile(t *testing.T) {
 		}
 	}
 }
+
+// TestTheClientAcceptsFilesWithOtherNodes has the real clients check files to
+// which nodes were added, and in which they took the place of those that groups
+// and rules name.
+func TestTheClientAcceptsFilesWithOtherNodes(t *testing.T) {
+	lacking := []sandrone.Type{sandrone.Naive, sandrone.Tailscale, sandrone.Tor, sandrone.WireGuard}
+	for _, c := range []struct{ client, name string }{{"mihomo", "mihomo"}, {"sing-box", "sing-box"}, {"sing-box-1.14", "sing-box@1.14"}} {
+		kind, version, err := files.Find(c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := everyType()
+		if kind.Name != "mihomo" {
+			all = slices.DeleteFunc(all, func(n sandrone.Node) bool { return slices.Contains(lacking, n.Type) })
+		}
+		for settings, text := range map[string]string{"defaults": "", "custom": customs[kind.Name]} {
+			for from, old := range map[string][]sandrone.Node{"one": many(1), "every": all} {
+				for to, fresh := range map[string][]sandrone.Node{"none": {}, "some": many(3)[1:], "every": all} {
+					for _, position := range []string{files.Replace, files.Front, files.Back} {
+						t.Run(c.client+"/"+settings+"/"+from+"/"+to+"/"+position, func(t *testing.T) {
+							cores := coretest.Cores(t, c.client, "")
+							document := compile(t, c.name, nil, text, old).Content
+							out, err := kind.AddNodes(files.Addition{Registry: formats.Registry(), Kind: c.name, Document: document, Position: position, Nodes: fresh})
+							if err != nil {
+								t.Fatal(err)
+							}
+							verdict, err := cores.Check(t.Context(), kind.Name, version, []byte(out.Content))
+							if err != nil {
+								t.Fatal(err)
+							}
+							if !verdict.OK {
+								t.Errorf("%s", verdict.Message)
+							}
+						})
+					}
+				}
+			}
+		}
+	}
+}

@@ -187,7 +187,7 @@ type Input struct {
 type Output struct {
 	Content  string
 	Nodes    convert.Rendered   // what became of the nodes; without the body
-	Warnings []sandrone.Warning // of the compile checks; their paths lead into the settings
+	Warnings []sandrone.Warning // of the compile checks; their paths lead into the settings, those of AddNodes into the file
 }
 
 // Positions of nodes that are added to a file, besides those that it has.

@@ -362,9 +362,13 @@ func (r mihomoRule) unknownSet(sets map[string]bool) string {
 
 func (m mihomo) addNodes(c *compilation, position string) error {
 	var old []byte
-	taken := map[string]bool{}
+	taken, lost := map[string]bool{}, gone{}
 	_, err := doc.EachYAML(c.base, []string{"proxies", "proxy-groups"}, func(key string, e doc.Items) error {
-		if key == "proxies" && position == Replace || e[0].Kind != doc.Map {
+		if e[0].Kind != doc.Map {
+			return nil
+		}
+		if key == "proxies" && position == Replace {
+			lost[text(e, 0, "name")] = true
 			return nil
 		}
 		taken[text(e, 0, "name")] = true
@@ -389,8 +393,96 @@ func (m mihomo) addNodes(c *compilation, position string) error {
 	default:
 		body = append(append(head, old...), body[len(head):]...)
 	}
-	if c.out.Content, err = doc.ReplaceYAML(c.base, []doc.Member{{Key: "proxies", Text: body}}); err != nil {
+	lost.without(slices.Concat(c.written(), mihomoPolicies, slices.Collect(maps.Keys(taken))))
+	members, err := m.release(c, lost)
+	if err != nil {
+		return c.badBase("cannot be read as YAML: " + err.Error())
+	}
+	if c.out.Content, err = doc.ReplaceYAML(c.base, append(members, doc.Member{Key: "proxies", Text: body})); err != nil {
 		return c.badBase("cannot be read as YAML: " + err.Error())
 	}
 	return nil
+}
+
+// release writes the groups and the rules anew if they name nodes that are
+// lost.
+func (m mihomo) release(c *compilation, lost gone) (changed []doc.Member, err error) {
+	if len(lost) == 0 {
+		return nil, nil
+	}
+	groups, rules := []byte("proxy-groups:\n"), []byte("rules:\n")
+	var group, rule, left, released int
+	_, err = doc.EachYAML(c.base, []string{"proxy-groups", "rules"}, func(key string, e doc.Items) error {
+		if key == "rules" {
+			if r := readMihomoRule(e[0].Text); e[0].Kind == doc.Str && r.kind != "SUB-RULE" && lost[r.policy] {
+				c.lostRule(r.policy, pointer(key, rule))
+			} else {
+				rules = doc.AppendYAMLList(rules, e, 0, 2)
+				left++
+			}
+			rule++
+			return nil
+		}
+		kept, n := m.releaseGroup(c, e, group, lost)
+		groups = doc.AppendYAMLList(groups, kept, 0, 2)
+		group, released = group+1, released+n
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if released > 0 {
+		changed = append(changed, doc.Member{Key: "proxy-groups", Text: groups})
+	}
+	switch {
+	case left == rule:
+	case left == 0:
+		changed = append(changed, doc.Member{Key: "rules", Text: []byte("rules: []\n")})
+	default:
+		changed = append(changed, doc.Member{Key: "rules", Text: rules})
+	}
+	return changed, nil
+}
+
+// releaseGroup returns a group without the nodes that are lost, and how many
+// places have changed.
+func (m mihomo) releaseGroup(c *compilation, e doc.Items, index int, lost gone) (doc.Items, int) {
+	if e[0].Kind != doc.Map {
+		return e, 0
+	}
+	var out doc.Items
+	count, left, fallback := 0, 0, 0
+	name, path := text(e, 0, "name"), pointer("proxy-groups", index)
+	root := out.Open("", doc.Map)
+	for i := 1; i < e.Next(0); i = e.Next(i) {
+		key := e[i].Key
+		switch {
+		case e.Find(0, key) != i: // a later one counts
+		case key == "empty-fallback" && lost[e[i].Text]:
+			c.warn(sandrone.WarnReferenceUnknown, "the policy of an empty group is a node that is no longer in this file and is left out", path)
+			fallback++
+		case key == "proxies" && e[i].Kind == doc.List:
+			list := out.Open(key, doc.List)
+			for _, at := range elements(e, i) {
+				if lost[e[at].Text] {
+					count++
+					continue
+				}
+				out.AddTree("", e, at)
+				left++
+			}
+			if count > 0 && left == 0 && e.Find(0, "use") < 0 && !m.includesAll(&group{items: e}, nil) {
+				out.AddStr("", "DIRECT")
+				c.emptied(name, "DIRECT", path)
+			}
+			out.Close(list)
+		default:
+			out.AddTree(key, e, i)
+		}
+	}
+	out.Close(root)
+	if count > 0 {
+		c.leftOut(name, count, path)
+	}
+	return out, count + fallback
 }

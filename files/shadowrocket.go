@@ -423,24 +423,106 @@ func (r shadowrocket) addNodes(c *compilation, position string) error {
 	if err != nil {
 		return c.badBase("cannot be read: " + sandrone.AsError(err).Message)
 	}
-	taken := map[string]bool{}
+	taken, lost := map[string]bool{}, gone{}
 	for _, p := range rocketPolicies {
 		taken[p] = true
 	}
 	for _, s := range document.Sections {
-		if !strings.EqualFold(s.Name, groupSection) && (!strings.EqualFold(s.Name, proxySection) || position == Replace) {
+		isProxy := strings.EqualFold(s.Name, proxySection)
+		if !isProxy && !strings.EqualFold(s.Name, groupSection) {
 			continue
 		}
 		for _, l := range s.Lines {
-			if name, _, ok := strings.Cut(l, "="); ok {
-				taken[strings.TrimSpace(name)] = true
+			name, _, ok := strings.Cut(l, "=")
+			switch name = strings.TrimSpace(name); {
+			case !ok:
+			case isProxy && position == Replace:
+				lost[name] = true
+			default:
+				taken[name] = true
 			}
 		}
 	}
 	if err := c.render(slices.Sorted(maps.Keys(taken))); err != nil {
 		return err
 	}
+	lost.without(slices.Concat(c.written(), slices.Collect(maps.Keys(taken))))
 	header := map[string]string{Replace: "[" + proxySection + "!]\n", Front: "[+" + proxySection + "]\n", Back: "[" + proxySection + "+]\n"}[position]
 	_, lines, _ := strings.Cut(string(c.body()), "\n")
-	return r.write(c, header+lines)
+	return r.write(c, header+lines+r.release(c, document, groupSection, lost, r.releaseGroup)+r.release(c, document, ruleSection, lost, r.releaseRule))
+}
+
+// release is the patch of a section whose lines name nodes that are lost, empty
+// if none does. line returns a line without them, or false if it goes.
+func (shadowrocket) release(c *compilation, document ini.Document, section string, lost gone, line func(c *compilation, l string, lost gone, path string) (string, bool)) string {
+	if len(lost) == 0 {
+		return ""
+	}
+	patch := []byte("[" + section + "!]\n")
+	changed := false
+	n := 0
+	for _, s := range document.Sections {
+		if !strings.EqualFold(s.Name, section) {
+			continue
+		}
+		for _, l := range s.Lines {
+			l = strings.TrimRight(l, "\r\n")
+			kept, keep := l, true
+			if t := strings.TrimSpace(l); t != "" && !strings.ContainsRune("#;", rune(t[0])) {
+				kept, keep = line(c, l, lost, pointer(section, n))
+				n++
+			}
+			if changed = changed || !keep || kept != l; keep {
+				patch = append(append(patch, kept...), '\n')
+			}
+		}
+	}
+	if !changed {
+		return ""
+	}
+	return string(patch)
+}
+
+func (shadowrocket) releaseGroup(c *compilation, l string, lost gone, path string) (string, bool) {
+	name, rest, ok := strings.Cut(l, "=")
+	if !ok {
+		return l, true
+	}
+	parts := strings.Split(rest, ",")
+	members, count := 0, 0
+	kept := parts[:1]
+	for _, part := range parts[1:] {
+		if lost[strings.TrimSpace(part)] {
+			count++
+			continue
+		}
+		key, _, option := strings.Cut(part, "=")
+		if !option || strings.TrimSpace(key) == regexFilter {
+			members++
+		}
+		kept = append(kept, part)
+	}
+	if count == 0 {
+		return l, true
+	}
+	group := strings.TrimSpace(name)
+	if members == 0 {
+		kept = slices.Insert(kept, 1, "DIRECT")
+		c.emptied(group, "DIRECT", path)
+	}
+	c.leftOut(group, count, path)
+	return name + "=" + strings.Join(kept, ","), true
+}
+
+func (shadowrocket) releaseRule(c *compilation, l string, lost gone, path string) (string, bool) {
+	parts, _ := splitRule(l)
+	policy := 2
+	if kind := strings.ToUpper(parts[0]); kind == "FINAL" || kind == "MATCH" {
+		policy = 1
+	}
+	if len(parts) <= policy || !lost[parts[policy]] {
+		return l, true
+	}
+	c.lostRule(parts[policy], path)
+	return "", false
 }

@@ -540,7 +540,7 @@ func (s singbox) addNodes(c *compilation, position string) error {
 	if err != nil {
 		return err
 	}
-	taken := map[string]bool{}
+	taken, lost := map[string]bool{}, gone{}
 	node := func(at int) bool { return !noNode[text(base, at, "type")] }
 	list := base.Find(0, "outbounds")
 	var entries []int
@@ -548,11 +548,14 @@ func (s singbox) addNodes(c *compilation, position string) error {
 		entries = elements(base, list)
 	}
 	for _, at := range entries {
-		if position != Replace || !node(at) {
-			taken[text(base, at, "tag")] = true
+		if tag := text(base, at, "tag"); position == Replace && node(at) {
+			lost[tag] = true
+		} else {
+			taken[tag] = true
 		}
 	}
-	for _, tag := range tags(base, "endpoints") {
+	kept := tags(base, "endpoints")
+	for _, tag := range kept {
 		taken[tag] = true
 	}
 	if err := c.render(slices.Sorted(maps.Keys(taken))); err != nil {
@@ -562,6 +565,14 @@ func (s singbox) addNodes(c *compilation, position string) error {
 	if err != nil {
 		return err
 	}
+	hasNew := len(nodes.endpoints) > 0
+	if position == Replace && hasNew {
+		for _, tag := range kept {
+			lost[tag] = true
+		}
+	}
+	lost.without(slices.Concat(c.names, nodes.seconds))
+	release := s.releasing(c, base, entries, lost)
 	var outbounds []byte
 	put := func() {
 		if len(outbounds) > 0 && len(nodes.outbounds) > 0 {
@@ -570,15 +581,16 @@ func (s singbox) addNodes(c *compilation, position string) error {
 		outbounds = append(outbounds, nodes.outbounds...)
 		nodes.outbounds = nil
 	}
-	for _, at := range entries {
+	for i, at := range entries {
 		if node(at) && position != Back {
 			put()
 		}
 		if node(at) && position == Replace {
 			continue
 		}
-		outbounds = appendEntry(outbounds, base, at)
+		outbounds = release.outbound(outbounds, i, at)
 	}
+	outbounds = append(outbounds, release.own...)
 	put()
 	var endpoints []byte
 	if i := base.Find(0, "endpoints"); i >= 0 && base[i].Kind == doc.List && position != Replace {
@@ -592,16 +604,17 @@ func (s singbox) addNodes(c *compilation, position string) error {
 		}
 		endpoints = append(endpoints, ',')
 	}
-	hasNew := len(nodes.endpoints) > 0
 	endpoints = append(endpoints, nodes.endpoints...)
 	w := &objectWriter{base: base}
 	w.open()
-	w.members(0, 1, func(_ int, key string) bool {
+	w.members(0, 1, func(i int, key string) bool {
 		switch {
 		case key == "outbounds":
 			w.list(key, 1, outbounds)
 		case key == "endpoints" && hasNew:
 			w.list(key, 1, endpoints)
+		case key == "route" && base[i].Kind == doc.Map && len(lost) > 0:
+			release.route(w, i)
 		default:
 			return false
 		}
@@ -616,4 +629,116 @@ func (s singbox) addNodes(c *compilation, position string) error {
 	w.close(0)
 	c.out.Content = string(append(w.b, '\n'))
 	return nil
+}
+
+// singboxRelease writes the parts of a file that name nodes which are lost.
+type singboxRelease struct {
+	c      *compilation
+	base   doc.Items
+	lost   gone
+	direct string // the outbound that leads out directly
+	final  string // where what no rule takes goes, if it went to a lost node
+	own    []byte // the direct outbound, if a group needs one and there is none
+}
+
+func (singbox) releasing(c *compilation, base doc.Items, entries []int, lost gone) *singboxRelease {
+	r := &singboxRelease{c: c, base: base, lost: lost}
+	for _, at := range entries {
+		switch kind, tag := text(base, at, "type"), text(base, at, "tag"); {
+		case kind == "direct" && r.direct == "":
+			r.direct = tag
+		case isGroup(kind) && (r.final == "" || tag == "Proxy"):
+			r.final = tag
+		}
+	}
+	return r
+}
+
+// way is the outbound that leads out directly, which is made where it is not.
+func (r *singboxRelease) way() string {
+	if r.direct == "" {
+		r.direct = singboxDirect
+		var out doc.Items
+		root := out.Open("", doc.Map)
+		out.AddStr("type", "direct")
+		out.AddStr("tag", r.direct)
+		out.Close(root)
+		r.own = appendEntry([]byte{','}, out, 0)[1:]
+	}
+	return r.direct
+}
+
+// outbound appends the outbound that stands at a place of the list.
+func (r *singboxRelease) outbound(b []byte, place, at int) []byte {
+	list := r.base.Find(at, "outbounds")
+	if !isGroup(text(r.base, at, "type")) || list < 0 || r.base[list].Kind != doc.List ||
+		!slices.ContainsFunc(elements(r.base, list), func(i int) bool { return r.lost[r.base[i].Text] }) {
+		return appendEntry(b, r.base, at)
+	}
+	name, path := text(r.base, at, "tag"), pointer("outbounds", place)
+	count, left := 0, 0
+	var out doc.Items
+	root := out.Open("", doc.Map)
+	for i := at + 1; i < r.base.Next(at); i = r.base.Next(i) {
+		key := r.base[i].Key
+		switch {
+		case r.base.Find(at, key) != i: // a later one counts
+		case key == "default" && r.lost[r.base[i].Text]:
+		case key == "outbounds":
+			members := out.Open(key, doc.List)
+			for _, m := range elements(r.base, i) {
+				if r.lost[r.base[m].Text] {
+					count++
+					continue
+				}
+				out.AddTree("", r.base, m)
+				left++
+			}
+			if left == 0 {
+				out.AddStr("", r.way())
+				r.c.emptied(name, r.way(), path)
+			}
+			out.Close(members)
+		default:
+			out.AddTree(key, r.base, i)
+		}
+	}
+	out.Close(root)
+	r.c.leftOut(name, count, path)
+	return appendEntry(b, out, 0)
+}
+
+// route prints the route of the file.
+func (r *singboxRelease) route(w *objectWriter, at int) {
+	w.key("route", 1)
+	w.b = append(w.b, '{')
+	w.first = true
+	w.members(at, 2, func(i int, key string) bool {
+		switch {
+		case key == "rules" && r.base[i].Kind == doc.List:
+			var rules []byte
+			for n, rule := range elements(r.base, i) {
+				if to := text(r.base, rule, "outbound"); r.lost[to] {
+					r.c.lostRule(to, pointer("route", "rules", n))
+					continue
+				}
+				rules = appendElement(rules, r.base, rule, 3)
+			}
+			w.list(key, 2, rules)
+		case key == "final" && r.lost[r.base[i].Text]:
+			r.c.warn(sandrone.WarnReferenceUnknown, "route.final is a node that is no longer in this file and is replaced", "/route/final")
+			if r.final == "" {
+				r.final = r.direct
+			}
+			if r.final == "" {
+				return true // the client takes its first outbound
+			}
+			w.key(key, 2)
+			w.b = doc.AppendJSON(w.b, doc.Items{{Kind: doc.Str, Text: r.final, End: 1}}, 0)
+		default:
+			return false
+		}
+		return true
+	})
+	w.close(1)
 }

@@ -36,7 +36,7 @@ type addNodesParams struct {
 func addNodes() *processor[File] {
 	return defineFile(Descriptor{
 		Type:        "add_nodes",
-		Description: "Puts the nodes of stored subscriptions into a mihomo, sing-box or Shadowrocket file, in place of its nodes or beside them. Groups and rules stay as they are.",
+		Description: "Puts the nodes of stored subscriptions into a mihomo, sing-box or Shadowrocket file, in place of its nodes or beside them. Groups and rules stay as they are; what names a node that is gone is left out with a warning.",
 		Effects:     Effects{RemoteReads: true},
 		ErrorCodes:  []sandrone.Code{sandrone.ProcessorConfigInvalid, sandrone.NotFound, sandrone.Conflict, sandrone.RenderFailed},
 		Examples: []sandrone.ProcessorSpec{
