@@ -105,7 +105,9 @@ func TestFileStepsRefuseWhatTheyCannotUse(t *testing.T) {
 		{"json_patch", `{"ops":[{"op":"mend","path":"/a"}]}`, "{}", sandrone.ProcessorConfigInvalid, "processors[0].params.ops[0].op", "", ""},
 		{"json_patch", `{"ops":[{"op":"add","path":"/a/1","value":1}]}`, `{"a":[]}`, sandrone.FileProcessorFailed, "", "", "/a/1"},
 		{"yaml_patch", `{"ops":[{"op":"test","path":"a","value":2}]}`, "a: 1", sandrone.FileProcessorFailed, "", "", "/a"},
-		{"template", `{"vars":{"a":1}}`, "", sandrone.ProcessorConfigInvalid, "processors[0].params.vars", "", ""},
+		{"json_patch", `{"ops":[{"op":"copy","path":"/a"}]}`, "{}", sandrone.ProcessorConfigInvalid, "processors[0].params.ops[0].from", "", ""},
+		{"json_patch", `{"ops":[{"op":"add","path":"/a~2"}]}`, "{}", sandrone.FileProcessorFailed, "", "", "/a~2"},
+		{"template", `{"vars":{"a":1}}`, "", sandrone.ProcessorConfigInvalid, "processors[0].params.vars.a", "", ""},
 		{"template", `{}`, "{{ a", sandrone.FileProcessorFailed, "", "", ""},
 		{"add_nodes", `{"subscriptions":[]}`, "", sandrone.ProcessorConfigInvalid, "processors[0].params.subscriptions", "", ""},
 		{"add_nodes", `{"subscriptions":[" "]}`, "", sandrone.ProcessorConfigInvalid, "processors[0].params.subscriptions[0]", "", ""},
@@ -144,6 +146,34 @@ func TestExamplesOfFileStepsCanBeBuilt(t *testing.T) {
 		}
 		if w := registry.Check(sandrone.FileStage, "", d.Examples); len(w) > 0 {
 			t.Errorf("%s: %+v", d.Type, w)
+		}
+	}
+}
+
+func TestAnOverrideThatSaysNothingChangesNothing(t *testing.T) {
+	for mode, texts := range map[string][2][]string{
+		"yaml_override": {{"a:   1 # c\n\n# d", "", "- 1", "{\"a\":1}"}, {"{}", "# nothing", "null"}},
+		"json_override": {{`{"a":1,  "b":[ ]}`, "{\n\t\"a\": 1\n}", "{ }"}, {"{}"}},
+		"ini_override":  {{"[a]\r\nb=1\n\n", "", "x"}, {"# nothing", "\n"}},
+	} {
+		for _, current := range texts[0] {
+			for _, overlay := range texts[1] {
+				params, err := json.Marshal(map[string]string{"mode": mode, "content": overlay})
+				if err != nil {
+					t.Fatal(err)
+				}
+				res, err := registry.File(t.Context(), processors.Run{}, []sandrone.ProcessorSpec{{Type: "merge", Params: params}}, processors.File{Content: current})
+				want := current
+				switch {
+				case mode == "yaml_override" && current == "":
+					want = "{}"
+				case mode == "yaml_override" && overlay == "{}" && current == "- 1":
+					want = "{}" // it is no object, so it is replaced
+				}
+				if err != nil || res.File.Content != want {
+					t.Errorf("%s of %q by %q: got %q, %v", mode, current, overlay, res.File.Content, err)
+				}
+			}
 		}
 	}
 }

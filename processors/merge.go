@@ -102,6 +102,9 @@ func (p *mergeParams) over(current string) (string, error) {
 	if err != nil {
 		return "", mergeFault(err, "overlay")
 	}
+	if mode == "json_override" && !below.Changed() {
+		return strings.TrimRight(current, "\r\n"), nil // an empty overlay lays nothing out anew
+	}
 	write := below.YAML
 	if strings.HasPrefix(mode, "json_") {
 		write = below.JSON

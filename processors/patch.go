@@ -3,6 +3,7 @@ package processors
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -11,14 +12,20 @@ import (
 )
 
 type patchOp struct {
-	op, path, from string
-	value          *edit.Document
+	op, path string
+	from     *string
+	value    *edit.Document
 }
 
 // patch is yaml_patch and json_patch.
 func patch(kind, description string, read func(string) (*edit.Document, error), write func(*edit.Document) (string, error)) *processor[File] {
 	path := text("path", "JSON Pointer; its first slash may be left out", func(o *patchOp) *string { return &o.path })
-	from := text("from", "JSON Pointer, for move and copy", func(o *patchOp) *string { return &o.from })
+	from := text("from", "JSON Pointer, for move and copy", func(o *patchOp) *string {
+		if o.from == nil {
+			o.from = new(string)
+		}
+		return o.from
+	})
 	op := word("op", "what is done", func(o *patchOp) *string { return &o.op }, "add", "replace", "remove", "test", "move", "copy").need()
 	value := param[patchOp]{name: "value", nullable: true, about: &jsonschema.Schema{Description: "any JSON value, for add, replace and test; null if absent"}, read: func(o *patchOp, raw json.RawMessage) (err error) {
 		if o.value, err = edit.ReadJSON(string(raw)); err != nil {
@@ -40,7 +47,13 @@ func patch(kind, description string, read func(string) (*edit.Document, error), 
 			if o.value == nil {
 				o.value, _ = edit.ReadJSON("null")
 			}
-			list[i] = edit.Op{Op: o.op, Path: o.path, From: o.from, Value: o.value}
+			list[i] = edit.Op{Op: o.op, Path: o.path, Value: o.value}
+			if o.op == "move" || o.op == "copy" {
+				if o.from == nil {
+					return nil, bad(fmt.Sprintf("ops[%d].from", i), "from is required")
+				}
+				list[i].From = *o.from
+			}
 		}
 		return func(_ context.Context, _ *scope, in File) (File, error) {
 			d, err := read(in.Content)

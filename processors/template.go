@@ -2,13 +2,13 @@ package processors
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
-
-	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/sandrone-gateway/sandrone"
 )
+
+// maxVariable bounds the value of one variable, in bytes.
+const maxVariable = 64 << 10
 
 type templateParams struct {
 	vars        map[string]string
@@ -17,13 +17,7 @@ type templateParams struct {
 
 // template puts variables into the document.
 func template() *processor[File] {
-	vars := param[templateParams]{name: "vars", about: &jsonschema.Schema{Type: "object", Description: "variables; they come before those of the request's meta", AdditionalProperties: &jsonschema.Schema{Type: "string"}},
-		read: func(p *templateParams, raw json.RawMessage) error {
-			if json.Unmarshal(raw, &p.vars) != nil {
-				return bad("", "vars is no object of strings")
-			}
-			return nil
-		}}
+	vars := textMap(maxVariable, "vars", "variables; they come before those of the request's meta", func(p *templateParams) *map[string]string { return &p.vars })
 	return defineFile(Descriptor{
 		Type:        "template",
 		Description: "Puts variables into the document, once, without reading what it put in.",

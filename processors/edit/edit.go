@@ -133,6 +133,9 @@ func (d *Document) spend(steps int) error {
 	return nil
 }
 
+// Changed reports whether anything was changed since the text was read.
+func (d *Document) Changed() bool { return d.root.dirty || d.broken }
+
 // resolve follows an alias.
 func (n *node) resolve() *node {
 	for n.kind == alias {

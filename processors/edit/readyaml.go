@@ -97,7 +97,8 @@ type reader struct {
 	open   []*yaml.Node         // containers around the present one
 	budget int                  // values that aliases may add
 
-	line, column, at int // the cursor: one-based line and column of a byte
+	plain            bool // lines end with line feeds alone
+	line, column, at int  // the cursor: one-based line and column of a byte
 }
 
 // offset returns the byte at which a library node begins. Nodes come in the
@@ -106,6 +107,14 @@ func (r *reader) offset(n *yaml.Node) int {
 	text := r.d.text
 	if r.line == 0 {
 		r.line, r.column = 1, 1
+		r.plain = !strings.ContainsAny(text, "\r\u0085\u2028\u2029")
+	}
+	for r.plain && r.line < n.Line { // whole lines at once
+		next := nextLine(text, r.at)
+		if next == len(text) && !strings.HasSuffix(text, "\n") {
+			break
+		}
+		r.at, r.line, r.column = next, r.line+1, 1
 	}
 	for r.at < len(text) && (r.line < n.Line || r.line == n.Line && r.column < n.Column) {
 		c, size := utf8.DecodeRuneInString(text[r.at:])
@@ -439,7 +448,7 @@ func (r *reader) key(n *yaml.Node) (*key, error) {
 			r.known[n] = scalar
 			r.d.anchors = true
 		}
-		k.text, k.merge = n.Value, n.ShortTag() == "!!merge"
+		k.text, k.merge = n.Value, n.Value == "<<" && n.ShortTag() == "!!merge"
 		r.scalar(scalar, n, -1)
 		k.raw = scalar.raw
 	default:

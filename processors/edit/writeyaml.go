@@ -17,7 +17,14 @@ func (d *Document) YAML() (string, error) {
 	if !d.root.dirty && !d.broken {
 		return d.finish(d.text, d.root), nil
 	}
-	if text, ok := d.splice(); ok {
+	if s, ok := d.splice(); ok {
+		text := s.apply(0, len(s.text), s.changes)
+		if end, ok := s.checked(); ok {
+			if end > 0 {
+				end += len(text) - len(s.text)
+			}
+			return d.trimmed(text, end), nil
+		}
 		if text, ok := d.check(text); ok {
 			return text, nil
 		}
@@ -40,19 +47,34 @@ func (d *Document) check(text string) (string, bool) {
 	return d.finish(text, again.root), true
 }
 
-// finish takes the line breaks off the end. Those of a block scalar stay.
-func (d *Document) finish(text string, last *node) string {
-	for len(last.items) > 0 {
-		last = last.items[len(last.items)-1]
+// finish takes the line breaks off the end of a text with the value root. Those
+// of a block scalar stay.
+func (d *Document) finish(text string, root *node) string {
+	return d.trimmed(text, endOf(root, text))
+}
+
+// endOf returns where the last scalar of a value ends if that is a block scalar
+// with line breaks of its own at the end, 0 otherwise.
+func endOf(n *node, text string) int {
+	for len(n.items) > 0 {
+		n = n.items[len(n.items)-1]
 	}
-	trimmed := strings.TrimRight(text, "\r\n")
-	if last.kind == str && last.at != nil && strings.HasSuffix(last.text, "\n") && last.at.end > len(trimmed) {
-		trimmed = text[:last.at.end]
+	if n.kind == str && n.at != nil && strings.HasSuffix(n.text, "\n") && n.at.end <= len(text) {
+		return n.at.end
+	}
+	return 0
+}
+
+// trimmed takes the line breaks off the end of a text, as far as a byte.
+func (d *Document) trimmed(text string, end int) string {
+	cut := strings.TrimRight(text, "\r\n")
+	if end > len(cut) {
+		cut = text[:end]
 	}
 	if d.bom {
-		trimmed = bom + trimmed
+		cut = bom + cut
 	}
-	return trimmed
+	return cut
 }
 
 // change replaces a part of the text.
@@ -68,10 +90,10 @@ type splicer struct {
 	changes []change
 }
 
-// splice writes the changed values into the text. It reports whether the
-// layout of the text allows that.
-func (d *Document) splice() (string, bool) {
-	s := splicer{d: d, text: d.text}
+// splice finds the changes of the text that write the changed values into it.
+// It reports whether the layout of the text allows that.
+func (d *Document) splice() (*splicer, bool) {
+	s := &splicer{d: d, text: d.text}
 	newline := "\n"
 	if i := strings.IndexByte(s.text, '\n'); i > 0 && s.text[i-1] == '\r' {
 		newline = "\r\n"
@@ -81,10 +103,10 @@ func (d *Document) splice() (string, bool) {
 	}
 	switch {
 	case d.misread:
-		return "", false
+		return nil, false
 	case d.broken:
 		if d.root.at != nil || strings.TrimLeft(removeComments(s.text), " \t\r\n") != "" {
-			return "", false
+			return nil, false
 		}
 		w := yamlWriter{d: d} // comments alone
 		w.root(d.root)
@@ -98,27 +120,107 @@ func (d *Document) splice() (string, bool) {
 		} else if at := lineStart(s.text, n.at.start); strings.TrimLeft(s.text[at:n.at.start], " ") == "" {
 			s.add(at, s.after(n.at.end), w.String())
 		} else {
-			return "", false
+			return nil, false
 		}
 	default:
 		s.container(d.root)
 	}
 	slices.SortStableFunc(s.changes, func(a, b change) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end)) })
-	var b strings.Builder
 	at := 0
-	for _, c := range s.changes {
+	for i, c := range s.changes {
 		if c.start < at {
-			return "", false
+			return nil, false
 		}
-		b.WriteString(s.text[at:c.start])
-		if newline != "\n" {
-			c.text = strings.ReplaceAll(c.text, "\n", newline)
-		}
-		b.WriteString(c.text)
 		at = c.end
+		if newline != "\n" {
+			s.changes[i].text = strings.ReplaceAll(c.text, "\n", newline)
+		}
 	}
-	b.WriteString(s.text[at:])
-	return b.String(), true
+	return s, true
+}
+
+// apply makes changes to a part of the text.
+func (s *splicer) apply(from, to int, changes []change) string {
+	var b strings.Builder
+	for _, c := range changes {
+		b.WriteString(s.text[from:c.start])
+		b.WriteString(c.text)
+		from = c.end
+	}
+	b.WriteString(s.text[from:to])
+	return b.String()
+}
+
+// checked is [Document.check] for a text whose top-level members each begin a
+// line of their own: only those that were changed are read again, since each
+// is a document by itself. It reports false where that cannot be said. end is
+// that of the last scalar, as by endOf, had the changed text the length of the
+// old one.
+func (s *splicer) checked() (end int, ok bool) {
+	d, n := s.d, s.d.root
+	if d.broken || d.anchors || n.kind != object || n.flow || n.was == nil || n.at.opaque || !slices.Contains(s.survivors(n), true) {
+		return 0, false
+	}
+	keys, survives := n.was.keys, s.survivors(n)
+	for _, k := range keys {
+		if k.at.start != lineStart(s.text, k.at.start) {
+			return 0, false
+		}
+	}
+	changes, next := s.changes, 0 // the present member
+	for i, k := range keys {
+		from, to := k.at.start, len(s.text)
+		if i+1 < len(keys) {
+			to = keys[i+1].at.start
+		}
+		count := 0
+		for _, c := range changes {
+			if c.start > to || c.start == to && c.end > to {
+				break
+			}
+			if c.start < from || c.end > to {
+				return 0, false
+			}
+			count++
+		}
+		own := changes[:count]
+		changes = changes[count:]
+		first := next
+		if survives[i] {
+			next++
+		}
+		last := i == len(keys)-1
+		if last {
+			next = len(n.keys)
+		}
+		if len(own) == 0 {
+			if next != first+1 || n.items[first] != n.was.items[i] || n.items[first].dirty {
+				return 0, false
+			}
+			if last {
+				end = endOf(n.items[first], s.text)
+			}
+			continue
+		}
+		text := s.apply(from, to, own)
+		part, err := ReadYAML(text)
+		if err != nil || part.misread || part.anchors {
+			return 0, false
+		}
+		want := &node{kind: object, keys: n.keys[first:next], items: n.items[first:next]}
+		if part.empty && first == next && !last {
+			continue
+		}
+		if part.root.kind != object || part.root.flow || len(part.root.keys) != next-first || !equal(part.root, want) {
+			return 0, false
+		}
+		if last {
+			if end = endOf(part.root, text); end > 0 {
+				end += len(s.text) - len(text)
+			}
+		}
+	}
+	return end, len(changes) == 0
 }
 
 // removeComments blanks the comments of a text without values.
@@ -576,7 +678,7 @@ func movable(raw string) bool {
 	switch {
 	case raw[0] == '"' || raw[0] == '\'':
 		return true
-	case strings.ContainsAny(raw, ",[]{}?") || raw[0] == ':':
+	case strings.ContainsAny(raw, ",[]{}?") || raw[0] == ':' || strings.HasSuffix(raw, ":"):
 		return false
 	}
 	return raw[0] != '-' || len(raw) > 1 && (raw[1] == '.' || raw[1] >= '0' && raw[1] <= '9')
