@@ -424,7 +424,7 @@ func (m mihomo) release(c *compilation, lost gone) (changed []doc.Member, err er
 			return nil
 		}
 		kept, n := m.releaseGroup(c, e, group, lost)
-		groups = doc.AppendYAMLList(groups, kept, 0, 2)
+		groups = appendGroup(groups, kept)
 		group, released = group+1, released+n
 		return nil
 	})
@@ -442,6 +442,30 @@ func (m mihomo) release(c *compilation, lost gone) (changed []doc.Member, err er
 		changed = append(changed, doc.Member{Key: "rules", Text: rules})
 	}
 	return changed, nil
+}
+
+// appendGroup appends a group as it stands, in block style, its members one on
+// a line.
+func appendGroup(b []byte, e doc.Items) []byte {
+	if e[0].Kind != doc.Map || e.Next(0) == 1 {
+		return doc.AppendYAMLList(b, e, 0, 2)
+	}
+	for i := 1; i < e.Next(0); i = e.Next(i) {
+		if i == 1 {
+			b = append(b, "  - "...)
+		} else {
+			b = append(b, "    "...)
+		}
+		if e[i].Key != "proxies" || e[i].Kind != doc.List || e.Next(i) == i+1 {
+			b = doc.AppendYAMLMember(b, e, i, 4)
+			continue
+		}
+		b = append(b, "proxies:\n"...)
+		for _, at := range elements(e, i) {
+			b = doc.AppendYAMLList(b, e, at, 6)
+		}
+	}
+	return b
 }
 
 // releaseGroup returns a group without the nodes that are lost, and how many
