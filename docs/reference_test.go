@@ -21,6 +21,7 @@ import (
 	"github.com/sandrone-gateway/sandrone/convert/formats"
 	"github.com/sandrone-gateway/sandrone/convert/table"
 	"github.com/sandrone-gateway/sandrone/engine"
+	"github.com/sandrone-gateway/sandrone/processors"
 	"github.com/sandrone-gateway/sandrone/server"
 	"github.com/sandrone-gateway/sandrone/web"
 )
@@ -296,5 +297,20 @@ func TestTheRoutesAreThoseOfTheServer(t *testing.T) {
 	}
 	for route := range listed {
 		t.Errorf("%s is no route", route)
+	}
+}
+
+func TestEveryStepIsInTheReference(t *testing.T) {
+	const path = "docs/reference/processors.md"
+	registry := processors.New(processors.Options{})
+	for stage, heading := range map[string]string{sandrone.NodesStage: "## Nodes", sandrone.FileStage: "## Files"} {
+		var listed []string
+		for _, row := range tableBelow(t, path, heading) {
+			listed = append(listed, codes(row[0])...)
+		}
+		slices.Sort(listed)
+		if known := registry.Types(stage); !slices.Equal(listed, known) {
+			t.Errorf("stage %s: the page lists %v, the program has %v", stage, listed, known)
+		}
 	}
 }
