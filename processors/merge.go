@@ -86,31 +86,39 @@ func (p *mergeParams) over(current string) (string, error) {
 	if mode == "json_override" {
 		read = edit.ReadJSON
 	}
-	below, err := read(current)
-	if err != nil {
-		return "", mergeFault(err, "current")
-	}
 	above, err := read(p.content)
 	if err != nil {
 		return "", mergeFault(err, "overlay")
 	}
-	if strings.HasSuffix(mode, "_overlay") {
-		err = below.Overlay(above)
+	var refused error // of laying it over the document
+	lay := func(below *edit.Document) error {
+		if strings.HasSuffix(mode, "_overlay") {
+			refused = below.Overlay(above)
+		} else {
+			refused = below.Override(above)
+		}
+		return refused
+	}
+	var out string
+	if strings.HasPrefix(mode, "yaml_") {
+		out, err = edit.ChangeYAML(current, above.Members(), lay)
 	} else {
-		err = below.Override(above)
+		var below *edit.Document
+		if below, err = read(current); err == nil {
+			err = lay(below)
+		}
+		switch {
+		case err != nil:
+		case mode == "json_override" && !below.Changed():
+			out = strings.TrimRight(current, "\r\n") // an empty overlay lays nothing out anew
+		default:
+			out, err = below.JSON()
+		}
 	}
-	if err != nil {
-		return "", mergeFault(err, "overlay")
-	}
-	if mode == "json_override" && !below.Changed() {
-		return strings.TrimRight(current, "\r\n"), nil // an empty overlay lays nothing out anew
-	}
-	write := below.YAML
-	if strings.HasPrefix(mode, "json_") {
-		write = below.JSON
-	}
-	out, err := write()
-	if err != nil {
+	switch {
+	case refused != nil:
+		return "", mergeFault(refused, "overlay")
+	case err != nil:
 		return "", mergeFault(err, "current")
 	}
 	return out, nil

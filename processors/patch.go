@@ -17,8 +17,8 @@ type patchOp struct {
 	value    *edit.Document
 }
 
-// patch is yaml_patch and json_patch.
-func patch(kind, description string, read func(string) (*edit.Document, error), write func(*edit.Document) (string, error)) *processor[File] {
+// patch is yaml_patch and json_patch, by how a text is changed.
+func patch(kind, description string, apply func(text string, ops []edit.Op) (string, error)) *processor[File] {
 	path := text("path", "JSON Pointer; its first slash may be left out", func(o *patchOp) *string { return &o.path })
 	from := text("from", "JSON Pointer, for move and copy", func(o *patchOp) *string {
 		if o.from == nil {
@@ -56,14 +56,8 @@ func patch(kind, description string, read func(string) (*edit.Document, error), 
 			}
 		}
 		return func(_ context.Context, _ *scope, in File) (File, error) {
-			d, err := read(in.Content)
-			if err == nil {
-				err = d.Patch(list)
-			}
-			if err == nil {
-				in.Content, err = write(d)
-			}
-			if err != nil {
+			var err error
+			if in.Content, err = apply(in.Content, list); err != nil {
 				return File{}, fileFault(err, sandrone.FileProcessorFailed)
 			}
 			return in, nil

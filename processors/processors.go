@@ -80,8 +80,8 @@ func New(o Options) *Registry {
 	}
 	for _, p := range []*processor[File]{
 		scriptFile(o.Scripts), merge(), template(), replaceText(), addNodes(),
-		patch("yaml_patch", "Applies JSON Patch operations to a YAML document and keeps everything else as it stands.", edit.ReadYAML, (*edit.Document).YAML),
-		patch("json_patch", "Applies JSON Patch operations to a JSON document.", edit.ReadJSON, (*edit.Document).JSON),
+		patch("yaml_patch", "Applies JSON Patch operations to a YAML document and keeps everything else as it stands.", edit.PatchYAML),
+		patch("json_patch", "Applies JSON Patch operations to a JSON document.", edit.PatchJSON),
 	} {
 		p.Stage = sandrone.FileStage
 		r.file[p.Type] = p

@@ -391,14 +391,69 @@ func proxies(n int) string {
 
 func BenchmarkOverrideOfTenThousandProxies(b *testing.B) {
 	text := proxies(10_000)
-	for b.Loop() {
-		d, _ := edit.ReadYAML(text)
-		o, _ := edit.ReadYAML("mode: global\n+rules: ['DOMAIN,a.example,DIRECT']\n")
-		if err := d.Override(o); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := d.YAML(); err != nil {
-			b.Fatal(err)
+	for name, overlay := range map[string]string{
+		"beside them": "mode: global\n+rules: ['DOMAIN,a.example,DIRECT']\n",
+		"and of them": "+proxies: [{name: z, type: direct}]\n",
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				o, err := edit.ReadYAML(overlay)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := edit.ChangeYAML(text, o.Members(), func(d *edit.Document) error { return d.Override(o) }); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// Lists that are left out come to the same text as lists that are read.
+func FuzzLongLists(f *testing.F) {
+	for _, a := range append([]string{
+		"a: 1\nproxies:\n  - {name: x}\n  - {name: y}\n  # z\n\nrules:\n- a\n- b\n",
+		"proxies:\n  - name: \"x\n  - y\"\n  - z\nl:\n    - 1\n    - 2\n",
+		"l:\n- |\n  x\n- |\n  y\n\n", "a: \"\nl:\n- 1\n- 2\nb: x\"\n", "a:\n- \n- \xe5",
+	}, seeds...) {
+		for _, b := range []string{"zz: 1", "+rules: [c]\nrules+: [d]", "a: null", "rules: null\na: {b: c}", "b: [{c: d}]", "{}"} {
+			f.Add(a, b)
 		}
 	}
+	f.Fuzz(func(t *testing.T, current, overlay string) {
+		o, err := edit.ReadYAML(overlay)
+		if err != nil {
+			return
+		}
+		override := func(d *edit.Document) error { return d.Override(o) }
+		short, err := edit.ChangeYAMLAbridged(current, o.Members(), 1, override)
+		whole, wholeErr := edit.ChangeYAML(current, nil, override)
+		if short != whole || (err == nil) != (wholeErr == nil) {
+			t.Fatalf("%q over %q: %q, %v without the lists; %q, %v with them", overlay, current, short, err, whole, wholeErr)
+		}
+	})
+}
+
+func TestLongListsAreLeftOut(t *testing.T) {
+	text := "# top\n" + proxies(1000) + "mode: rule # it\n"
+	asked := 0
+	got, err := edit.ChangeYAML(text, []string{"mode"}, func(d *edit.Document) error {
+		asked++
+		return d.Patch([]edit.Op{{Op: "add", Path: "/log-level", Value: must(t, "debug")}})
+	})
+	if want := text + "log-level: debug"; err != nil || got != want {
+		t.Errorf("got %.80q… of %d bytes, %v; want %d", got, len(got), err, len(want))
+	}
+	if asked != 1 {
+		t.Errorf("it was changed %d times", asked)
+	}
+}
+
+func must(t *testing.T, text string) *edit.Document {
+	t.Helper()
+	d, err := edit.ReadYAML(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
