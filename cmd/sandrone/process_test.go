@@ -144,6 +144,29 @@ func (p *process) must(method, path, body string) string {
 	return text
 }
 
+// callTool calls a tool of the MCP endpoint, whatever comes of it.
+func (p *process) callTool(name, arguments string) {
+	p.t.Helper()
+	req, err := http.NewRequest("POST", "http://"+p.address+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+name+`","arguments":`+arguments+`,
+		"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"plant-client","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for key, value := range map[string]string{"Authorization": "Bearer " + p.token, "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": name} {
+		req.Header.Set(key, value)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != 200 {
+		text, _ := io.ReadAll(resp.Body)
+		p.t.Errorf("%s: %d %s", name, resp.StatusCode, text)
+	}
+}
+
 // Each round has clients write without a pause and kills the server. What it
 // acknowledged is there afterwards. SANDRONE_KILLS asks for more rounds.
 func TestAKilledServerLosesNoAcknowledgedWrite(t *testing.T) {
@@ -232,6 +255,10 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	p.must("POST", "/v1/subscriptions", `{"name":"all","type":"collection","inputs":[{"name":"air","type":"subscription"},{"name":"gone","type":"remote","url":"http://127.0.0.1:1/?plant-input"},{"name":"own","type":"subscription"}]}`)
 	p.must("POST", "/v1/files", `{"name":"note","kind":"static","source":{"type":"inline","content":"plant-file-text"}}`)
 	p.must("POST", "/v1/files", `{"name":"far","kind":"static","source":{"type":"remote","remote":{"url":"`+address+`"}}}`)
+	p.must("POST", "/v1/files", `{"name":"phone","kind":"mihomo","source":{},"config":{"subscriptions":["own"]},"processors":[
+		{"type":"merge","params":{"mode":"yaml_override","content":"secret: plant-controller"}},
+		{"type":"template","params":{"values":{"a":"plant-value"}}},
+		{"type":"replace","params":{"rules":[{"from":"plant-from","to":"plant-to"}]}}]}`)
 	p.must("PATCH", "/v1/settings", `{"remote_defaults":{"proxy":""}}`)
 	p.send("PATCH", "/v1/settings", `{"remote_defaults":{"proxy":"ftp://plant-proxy:plant-pass@127.0.0.1:1"}}`)
 
@@ -269,6 +296,19 @@ func TestNothingSecretIsLogged(t *testing.T) {
 			"/convert?to_format=uri-list&url=" + url.QueryEscape(address), "/convert?plant-parameter=1",
 			"/v1/logs?q=plant-search"} {
 			p.send("GET", path, "")
+		}
+		p.send("GET", "/v1/files/phone?arg.x=plant-arg&refresh=1", "")
+		post("/v1/files/phone/verify", `{"args":{"x":"plant-arg"}}`)
+		post("/v1/preview/file", `{"file":{"name":"plant-draft","kind":"sing-box","source":{"type":"inline","content":"{plant-base"}}}`)
+		post("/v1/diagnose", `{"file":"phone"}`)
+		for tool, arguments := range map[string]string{
+			"sandrone_convert":              `{"to_format":"uri-list","remote":{"url":"` + address + `"}}`,
+			"sandrone_preview_subscription": `{"name":"own","args":{"fail":"plant-arg"}}`,
+			"sandrone_get_file":             `{"file":"phone"}`,
+			"sandrone_put_file":             `{"name":"x","kind":"static","source":{"type":"inline","content":"plant-file"},"dry_run":true}`,
+			"sandrone_delete_file":          `{"name":"plant-nothing"}`,
+		} {
+			p.callTool(tool, arguments)
 		}
 		post("/v1/convert", `{"to_format":"mihomo-proxies","remote":{"url":"`+address+`"}}`)
 		post("/v1/convert", `{"to_format":"mihomo-proxies","from_format":"auto","content":"plant-nonsense"}`)
