@@ -17,23 +17,25 @@ func TestNothingNamesANodeThatIsReplaced(t *testing.T) {
 			{"name":"All","type":"select","include-all-proxies":true,"proxies":["old 2"]}],
 			"rules":["DOMAIN,a.example,old 1","DOMAIN,b.example,Go","MATCH,Go"]}`,
 		"sing-box": `{"groups":[{"type":"selector","tag":"Go","outbounds":["$nodes","Test","direct"],"default":"old 2"},{"type":"urltest","tag":"Test","outbounds":["$nodes"],"interval":"5m"}],
-			"rules":[{"domain":["a.example"],"outbound":"old 1"},{"domain":["b.example"],"outbound":"Go"}]}`,
+			"rules":[{"domain":["a.example"],"outbound":"old 1"},{"domain":["b.example"],"outbound":"Go"}],
+			"rule_sets":[{"type":"remote","tag":"set","format":"binary","url":"https://a.example/set.srs","download_detour":"old 1"}]}`,
 		"shadowrocket": `{"groups":[{"name":"Go","type":"select","proxies":["$nodes","Test","DIRECT"],"hidden":true},{"name":"Test","type":"url-test","proxies":["$nodes"],"interval":300}],
 			"rules":["DOMAIN,a.example,old 1","DOMAIN,b.example,Go","FINAL,Go"]}`,
 	}
-	bases := map[string]string{"sing-box": `{"route":{"final":"old 1"}}`}
+	bases := map[string]string{"mihomo": "sub-rules:\n  lan: ['DOMAIN,c.example,old 2', 'MATCH,DIRECT']\nmode: rule\n",
+		"sing-box": `{"dns":{"servers":[{"type":"udp","tag":"far","server":"192.0.2.1","detour":"old 2"},{"type":"local","tag":"near"}],"final":"near"},"route":{"final":"old 1"}}`}
 	for name, c := range map[string]struct {
 		want, gone, warnings []string
 	}{
 		"mihomo": {
-			want:     []string{"Go", "Test", "DIRECT", "b.example,Go", "MATCH,Go", "include-all-proxies: true", "https://a.example/", "interval: 300"},
+			want:     []string{"MATCH,DIRECT", "mode: rule\n", "Go", "Test", "DIRECT", "b.example,Go", "MATCH,Go", "include-all-proxies: true", "https://a.example/", "interval: 300"},
 			gone:     []string{"old 2", "a.example,old 1", "empty-fallback"},
-			warnings: []string{"file_reference_unknown /proxy-groups/0", "file_reference_unknown /proxy-groups/1", "file_group_empty /proxy-groups/1", "file_reference_unknown /proxy-groups/1", "file_reference_unknown /proxy-groups/2", "file_reference_unknown /rules/0"},
+			warnings: []string{"file_reference_unknown /proxy-groups/0", "file_reference_unknown /proxy-groups/1", "file_group_empty /proxy-groups/1", "file_reference_unknown /proxy-groups/1", "file_reference_unknown /proxy-groups/2", "file_reference_unknown /rules/0", "file_reference_unknown /sub-rules/lan/0"},
 		},
 		"sing-box": {
-			want:     []string{`"Go"`, `"Test"`, `"b.example"`, `"final": "Go"`, `"interval": "5m"`},
+			want:     []string{`"Go"`, `"Test"`, `"b.example"`, `"final": "Go"`, `"interval": "5m"`, `"detour": "Go"`, `"near"`, `"download_detour": "Go"`},
 			gone:     []string{"old 2", `"a.example"`, "default"},
-			warnings: []string{"file_reference_unknown /outbounds/0", "file_group_empty /outbounds/1", "file_reference_unknown /outbounds/1", "file_reference_unknown /route/rules/0", "file_reference_unknown /route/final"},
+			warnings: []string{"file_reference_unknown /outbounds/0", "file_group_empty /outbounds/1", "file_reference_unknown /outbounds/1", "file_reference_unknown /route/rules/0", "file_reference_unknown /route/final", "file_reference_unknown /dns/servers/0/detour", "file_reference_unknown /route/rule_set/0/download_detour"},
 		},
 		"shadowrocket": {
 			want:     []string{"Go = select,Test,DIRECT,hidden=1\n", "Test = url-test,DIRECT,interval=300\n", "DOMAIN,b.example,Go\n", "FINAL,Go\n"},

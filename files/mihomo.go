@@ -118,7 +118,7 @@ func (m mihomo) compile(c *compilation) error {
 	}
 	sets, known := m.ruleSets(c)
 	c.policy[mihomoGlobal] = true
-	rules := m.rules(c, known, keys(base, "sub-rules"))
+	rules := m.rules(c, known, keys(base, subRulesKey))
 	c.out.Content, err = doc.ReplaceYAML(c.base, []doc.Member{
 		{Key: mihomoKeys[0], Text: c.body()}, {Key: mihomoKeys[1], Text: groups},
 		{Key: mihomoKeys[2], Text: sets}, {Key: mihomoKeys[3], Text: rules},
@@ -441,7 +441,55 @@ func (m mihomo) release(c *compilation, lost gone) (changed []doc.Member, err er
 	default:
 		changed = append(changed, doc.Member{Key: "rules", Text: rules})
 	}
+	if strings.Contains(c.base, subRulesKey) {
+		sub, err := m.releaseSubRules(c, lost)
+		if err != nil {
+			return nil, err
+		}
+		changed = append(changed, sub...)
+	}
 	return changed, nil
+}
+
+const subRulesKey = "sub-rules"
+
+// releaseSubRules writes the lists of rules anew that rules may lead to.
+func (mihomo) releaseSubRules(c *compilation, lost gone) ([]doc.Member, error) {
+	base, err := doc.ReadYAML(nil, c.base)
+	if err != nil {
+		return nil, err
+	}
+	at := base.Find(0, subRulesKey)
+	if at < 0 || base[at].Kind != doc.Map {
+		return nil, nil
+	}
+	changed := false
+	var out doc.Items
+	root := out.Open("", doc.Map)
+	sub := out.Open(subRulesKey, doc.Map)
+	for i := at + 1; i < base.Next(at); i = base.Next(i) {
+		key := base[i].Key
+		if base[i].Kind != doc.List {
+			out.AddTree(key, base, i)
+			continue
+		}
+		list := out.Open(key, doc.List)
+		for n, rule := range elements(base, i) {
+			if r := readMihomoRule(base[rule].Text); r.kind != "SUB-RULE" && lost[r.policy] {
+				c.lostRule(r.policy, pointer(subRulesKey, key, n))
+				changed = true
+				continue
+			}
+			out.AddTree("", base, rule)
+		}
+		out.Close(list)
+	}
+	out.Close(sub)
+	out.Close(root)
+	if !changed {
+		return nil, nil
+	}
+	return []doc.Member{{Key: subRulesKey, Text: doc.AppendYAMLMember(nil, out, sub, 0)}}, nil
 }
 
 // appendGroup appends a group as it stands, in block style, its members one on

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -615,6 +616,8 @@ func (s singbox) addNodes(c *compilation, position string) error {
 			w.list(key, 1, endpoints)
 		case key == "route" && base[i].Kind == doc.Map && len(lost) > 0:
 			release.route(w, i)
+		case key == "dns" && base[i].Kind == doc.Map && len(lost) > 0:
+			release.dns(w, i)
 		default:
 			return false
 		}
@@ -637,7 +640,7 @@ type singboxRelease struct {
 	base   doc.Items
 	lost   gone
 	direct string // the outbound that leads out directly
-	final  string // where what no rule takes goes, if it went to a lost node
+	final  string // the group that takes the place of a lost node where there must be one
 	own    []byte // the direct outbound, if a group needs one and there is none
 }
 
@@ -725,6 +728,8 @@ func (r *singboxRelease) route(w *objectWriter, at int) {
 				rules = appendElement(rules, r.base, rule, 3)
 			}
 			w.list(key, 2, rules)
+		case key == "rule_set" && r.base[i].Kind == doc.List:
+			w.list(key, 2, r.detours(i, "download_detour", "route", key))
 		case key == "final" && r.lost[r.base[i].Text]:
 			r.c.warn(sandrone.WarnReferenceUnknown, "route.final is a node that is no longer in this file and is replaced", "/route/final")
 			if r.final == "" {
@@ -741,4 +746,47 @@ func (r *singboxRelease) route(w *objectWriter, at int) {
 		return true
 	})
 	w.close(1)
+}
+
+// dns prints the DNS of the file.
+func (r *singboxRelease) dns(w *objectWriter, at int) {
+	w.key("dns", 1)
+	w.b = append(w.b, '{')
+	w.first = true
+	w.members(at, 2, func(i int, key string) bool {
+		if key != "servers" || r.base[i].Kind != doc.List {
+			return false
+		}
+		w.list(key, 2, r.detours(i, "detour", "dns", key))
+		return true
+	})
+	w.close(1)
+}
+
+// detours prints the elements of a list. One that is reached by a lost node is
+// reached by a group from now on.
+func (r *singboxRelease) detours(list int, by string, path ...any) []byte {
+	var b []byte
+	for n, at := range elements(r.base, list) {
+		way := text(r.base, at, by)
+		if !r.lost[way] {
+			b = appendElement(b, r.base, at, 3)
+			continue
+		}
+		r.c.warn(sandrone.WarnReferenceUnknown, fmt.Sprintf("the %s is the node %q, which is no longer in this file; %q takes its place", by, clip(way), clip(r.final)), pointer(append(path, n, by)...))
+		var out doc.Items
+		root := out.Open("", doc.Map)
+		for i := at + 1; i < r.base.Next(at); i = r.base.Next(i) {
+			switch key := r.base[i].Key; {
+			case r.base.Find(at, key) != i: // a later one counts
+			case key != by:
+				out.AddTree(key, r.base, i)
+			case r.final != "":
+				out.AddStr(by, r.final)
+			}
+		}
+		out.Close(root)
+		b = appendElement(b, out, 0, 3)
+	}
+	return b
 }
