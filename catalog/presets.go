@@ -82,23 +82,3 @@ func (c *Catalog) GroupByRegion(asked GroupByRegion) (GroupedByRegion, error) {
 	}
 	return GroupedByRegion{settings, problems}, nil
 }
-
-// FileKindAndPresets is a kind with the presets for its default version.
-type FileKindAndPresets struct {
-	*FileKind
-	Presets []preset.Item `json:"presets,omitempty"` // none for a kind that is not compiled
-}
-
-// FileKindAndPresets is [Catalog.FileKind] with presets whose steps have
-// English names.
-func (c *Catalog) FileKindAndPresets(kind string) (FileKindAndPresets, error) {
-	about, err := c.FileKind(kind)
-	if err != nil || !about.SettingsSupported {
-		return FileKindAndPresets{FileKind: about}, err
-	}
-	set, err := preset.For(kind, preset.English)
-	if err != nil {
-		return FileKindAndPresets{}, err
-	}
-	return FileKindAndPresets{about, set.Items}, nil
-}

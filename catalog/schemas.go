@@ -2,11 +2,13 @@ package catalog
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/files"
+	"github.com/sandrone-gateway/sandrone/files/preset"
 	"github.com/sandrone-gateway/sandrone/files/ruleset"
 	"github.com/sandrone-gateway/sandrone/processors"
 	"github.com/sandrone-gateway/sandrone/processors/script"
@@ -120,8 +122,9 @@ type FileKind struct {
 	DefaultExtension  string              `json:"default_extension"`
 	SourceRules       SourceRules         `json:"source_rules"`
 	Versions          []string            `json:"versions,omitempty"` // of the client, ascending
-	Defaults          map[string]any      `json:"defaults"`           // members of a new definition; of the settings what stands for a part that is left out
+	Defaults          map[string]any      `json:"defaults"`           // what stands for the members that a definition leaves out
 	Examples          []sandrone.FileSpec `json:"examples"`
+	Presets           []preset.Item       `json:"presets,omitempty"` // for the default version; none for a kind that is not compiled
 }
 
 // SourceRules say what the source of a file may be.
@@ -144,17 +147,14 @@ func newFileKind(k *files.Kind) *FileKind {
 	}
 	if !k.Typed() {
 		hello := "# hello\n"
-		about.Defaults = map[string]any{"source": map[string]any{"type": sandrone.FileInline, "content": ""}}
+		about.Defaults = map[string]any{}
 		about.Examples = []sandrone.FileSpec{
 			{Name: "hello.txt", Kind: k.Name, Source: &sandrone.FileSource{Type: sandrone.FileInline, Content: &hello}},
 			{Name: "list.txt", Kind: k.Name, Source: &sandrone.FileSource{Type: sandrone.FileRemote, Remote: &sandrone.RemoteInput{URL: "https://example.com/list.txt"}}},
 		}
 		return about
 	}
-	about.Defaults = map[string]any{
-		"source": map[string]any{},
-		"config": map[string]any{"subscriptions": []string{}, "settings": k.DefaultSettings(k.DefaultVersion)},
-	}
+	about.Defaults = map[string]any{"source": "built-in", "settings": map[string]any{}}
 	about.Examples = []sandrone.FileSpec{
 		{Name: "phone" + k.Extension, Kind: k.Name, Source: &sandrone.FileSource{}, Config: &sandrone.FileConfig{Subscriptions: []string{"air"}}},
 		{Name: "router" + k.Extension, Kind: k.Name, Source: &sandrone.FileSource{}, Config: &sandrone.FileConfig{
@@ -182,12 +182,19 @@ func (c *Catalog) FileKinds(link func(kind string) string) FileKindIndex {
 // FileKind returns one kind; the name is exact and has no version. An unknown
 // one is an invalid_argument error.
 func (c *Catalog) FileKind(kind string) (*FileKind, error) {
-	for _, k := range files.Kinds() {
-		if k.Name == kind {
-			return newFileKind(k), nil
-		}
+	i := slices.IndexFunc(files.Kinds(), func(k *files.Kind) bool { return k.Name == kind })
+	if i < 0 {
+		return nil, schemaNotFound()
 	}
-	return nil, schemaNotFound()
+	about := newFileKind(files.Kinds()[i])
+	if about.SettingsSupported {
+		set, err := preset.For(kind, preset.English)
+		if err != nil {
+			return nil, err
+		}
+		about.Presets = set.Items
+	}
+	return about, nil
 }
 
 // ScriptAPI returns the description of the script API, version 1.

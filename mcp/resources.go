@@ -101,7 +101,7 @@ func (e *Endpoint) resources() []*resource {
 			return c.Processor(vars[0], vars[1])
 		}},
 		{uri: schemaURIs[catalog.SchemaFileKinds] + "/{kind}", name: "file-kind-schema", about: "What a kind of file is made from, with its settings, defaults, examples and presets.", read: func(_ context.Context, vars []string) (any, error) {
-			return c.FileKindAndPresets(vars[0])
+			return c.FileKind(vars[0])
 		}},
 	}
 }
