@@ -14,7 +14,9 @@ function main(input, api) {
     if (name in asked) throw new Error("a request may not set " + name);
   }
   const { recipe, auth_key } = input.args;
-  const file = api.yaml.parse(input.file.content);
+  const text = input.file.content;
+  const parts = recipe.proxy ? undefined : cut(api, text, membersOf(recipe));
+  const file = parts ? Object.assign({}, ...parts.map((part) => part.value)) : api.yaml.parse(text);
   if (!isMap(file)) throw new Error("the file is no mapping");
 
   for (const [path, values] of Object.entries(recipe.append || {})) {
@@ -39,8 +41,65 @@ function main(input, api) {
   if (recipe.rules) insertRules(file, recipe.rules);
 
   if (!changed) return;
-  input.file.content = api.yaml.stringify(file);
+  input.file.content = parts ? join(api, text, parts, file) : api.yaml.stringify(file);
   return input;
+}
+
+// cut finds the members with these names in the text, so that the nodes, by far
+// the most of it, need not be read. It returns nothing where a line does not say
+// for certain what it is; the whole text is read then.
+function cut(api, text, names) {
+  if (text.includes("\n---") || text.includes("\t")) return;
+  const parts = [];
+  for (const name of names) {
+    const begins = "\n" + name + ":";
+    const start = text.startsWith(name + ":") ? 0 : text.indexOf(begins) + 1;
+    if (start === 0 && !text.startsWith(name + ":") || text.includes(begins, start)) return;
+    const end = endOf(text, start);
+    const part = text.slice(start, end);
+    if (part.includes("&")) return; // other members may refer to it
+    let value;
+    try {
+      value = api.yaml.parse(part);
+    } catch (e) {
+      return;
+    }
+    if (!isMap(value) || Object.keys(value).length !== 1 || !(name in value)) return;
+    parts.push({ name, start, end, value });
+  }
+  return parts.sort((a, b) => a.start - b.start);
+}
+
+// endOf returns where the last line of a member ends that is more than blank or
+// a comment.
+function endOf(text, start) {
+  let end = text.indexOf("\n", start) + 1 || text.length;
+  for (let at = end; at < text.length; ) {
+    const next = text.indexOf("\n", at) + 1 || text.length;
+    if (text[at] === " " || text[at] === "-") end = next;
+    else if (!"#\r\n".includes(text[at])) break;
+    at = next;
+  }
+  return end;
+}
+
+// join puts the members back in their places.
+function join(api, text, parts, file) {
+  let out = "";
+  let at = 0;
+  for (const part of parts) {
+    out += text.slice(at, part.start) + api.yaml.stringify({ [part.name]: file[part.name] });
+    at = part.end;
+  }
+  return out + text.slice(at);
+}
+
+// membersOf lists the members of a file that a recipe reads or writes.
+function membersOf(recipe) {
+  const paths = Object.keys(recipe.append || {}).concat(Object.keys(recipe.remove || {}));
+  if (recipe.policy) paths.push("dns");
+  if (recipe.rules) paths.push("rules");
+  return [...new Set(paths.map((path) => path.split(".")[0]))];
 }
 
 function put(list, at, values) {
