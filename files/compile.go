@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sandrone-gateway/sandrone"
@@ -180,9 +181,46 @@ func (c *compilation) groupNames() []string {
 	return names
 }
 
+// maxMembers is what the names of nodes in all groups may come to, in bytes: as
+// much as a text may have that is made of them.
+const maxMembers = 32 << 20
+
+// memberMarks is what a text has around a name, in bytes.
+const memberMarks = 8
+
+// room is the render_failed error for groups that would have so many members
+// that no file can hold them. A few bytes of settings ask for all nodes.
+func (c *compilation) room() error {
+	size := 0
+	for _, name := range c.names {
+		size += len(name) + memberMarks
+	}
+	spare := maxMembers
+	for i, g := range c.groups {
+		for at := g.at + 1; at < g.items.Next(g.at); at = g.items.Next(at) {
+			if g.items[at].Kind != doc.List {
+				continue
+			}
+			for _, m := range elements(g.items, at) {
+				if name, _ := g.items.Scalar(m); strings.TrimSpace(name) != nodesMember {
+					continue
+				}
+				if spare -= size; spare < 0 {
+					return sandrone.Errorf(sandrone.RenderFailed, "the names of all nodes stand in so many groups that the file would be larger than %d bytes", maxMembers).
+						At("config.settings." + groupsKey + "[" + strconv.Itoa(i) + "]")
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // fill gives the groups their members. Members that name nothing, and those
 // that close a circle of groups, are left out with a warning.
-func (c *compilation) fill() {
+func (c *compilation) fill() error {
+	if err := c.room(); err != nil {
+		return err
+	}
 	for _, name := range c.names {
 		c.policy[name] = true
 	}
@@ -210,6 +248,7 @@ func (c *compilation) fill() {
 		}
 	}
 	c.breakCycles()
+	return nil
 }
 
 // breakCycles leaves out the members by which groups would contain themselves.

@@ -3,6 +3,7 @@ package files_test
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -360,6 +361,35 @@ func twentyGroups(name string) string {
 
 // A file of ten thousand nodes in twenty groups takes well below the 200 MB
 // that it may.
+func TestAFewBytesOfSettingsMakeNoHugeFile(t *testing.T) {
+	nodes := many(10_000)
+	for kind, group := range map[string]string{
+		"mihomo":       `{"name":"G%d","type":"select","proxies":["$nodes","$nodes"]}`,
+		"sing-box":     `{"tag":"G%d","type":"selector","outbounds":["direct"],"proxies":["$nodes","$nodes"]}`,
+		"shadowrocket": `{"name":"G%d","type":"select","proxies":[" $nodes "]}`,
+	} {
+		var groups []string
+		for i := range 2000 {
+			groups = append(groups, fmt.Sprintf(group, i))
+		}
+		k, version, err := files.Find(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err = k.Compile(files.Input{Registry: formats.Registry(), Kind: kind, Base: k.Base(version), Nodes: nodes,
+			Settings: json.RawMessage(`{"groups":[` + strings.Join(groups, ",") + `]}`)})
+		runtime.ReadMemStats(&after)
+		if e := sandrone.AsError(err); err == nil || e.Code != sandrone.RenderFailed || !strings.HasPrefix(e.Field, "config.settings.groups[") {
+			t.Errorf("%s: %v, want render_failed at a group", kind, err)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 64<<20 {
+			t.Errorf("%s: %d MiB were allocated to say so", kind, took>>20)
+		}
+	}
+}
+
 func TestALargeFileTakesLittleMemory(t *testing.T) {
 	nodes := many(10_000)
 	for _, name := range []string{"mihomo", "sing-box", "shadowrocket"} {

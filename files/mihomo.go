@@ -107,7 +107,9 @@ func (m mihomo) compile(c *compilation) error {
 	for _, p := range mihomoPolicies {
 		c.policy[p] = true
 	}
-	c.fill()
+	if err := c.fill(); err != nil {
+		return err
+	}
 	providers := keys(base, "proxy-providers")
 	groups := []byte("proxy-groups:\n")
 	for i := range c.groups {

@@ -324,7 +324,9 @@ func (r shadowrocket) compile(c *compilation) error {
 	for _, p := range rocketMembers {
 		c.policy[p] = true
 	}
-	c.fill()
+	if err := c.fill(); err != nil {
+		return err
+	}
 	patch := []byte("[" + proxySection + "!]\n")
 	_, lines, _ := strings.Cut(string(c.body()), "\n")
 	patch = append(patch, lines...)

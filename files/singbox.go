@@ -116,7 +116,9 @@ func (s singbox) compile(c *compilation) error {
 	for _, tag := range nodes.seconds {
 		c.policy[tag] = true
 	}
-	c.fill()
+	if err := c.fill(); err != nil {
+		return err
+	}
 	outbounds := s.outbounds(c, nodes)
 	sets, known := s.ruleSets(c)
 	rules := s.rules(c, known)
