@@ -358,15 +358,15 @@ func (s *Shape) member() (member, bool) {
 	for end < len(text) && keyByte(text[end]) {
 		end++
 	}
-	key := text[i:end]
-	if text[i] == '"' {
+	key, quoted := text[i:end], text[i] == '"'
+	if quoted {
 		if end = skipString(text, i); end < i+2 {
 			return member{}, false
 		}
 		key = text[i+1 : end-1]
 	}
 	i = skipSpace(text, end)
-	if key == "" || i >= len(text) || text[i] != ':' {
+	if key == "" && !quoted || i >= len(text) || text[i] != ':' {
 		return member{}, false
 	}
 	m := member{key, skipSpace(text, i+1)}

@@ -138,7 +138,7 @@ func TestLinesEndInAnyWay(t *testing.T) {
 }
 
 func FuzzShape(f *testing.F) {
-	for _, s := range []string{`{"a":[{"b":1}]}`, `[{"a":"\""}]`, "a: 1\n[x]", `{"a":{"a":[`, "{a: b#c}", ":"} {
+	for _, s := range []string{`{"a":[{"b":1}]}`, `[{"a":"\""}]`, "a: 1\n[x]", `{"a":{"a":[`, "{a: b#c}", ":", `{"":[],"a":[{"b":1}]}`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -286,7 +286,7 @@ func checkMeta(meta map[string]jsontext.Value) *fault {
 			Name    *string `json:"name"`
 			Version *string `json:"version"`
 		}
-		if info.Kind() != '{' || json.Unmarshal(info, &client) != nil || client.Name == nil || client.Version == nil {
+		if info.Kind() != '{' || jsonv2.Unmarshal(info, &client) != nil || client.Name == nil || client.Version == nil {
 			return badParams(metaClient + " in _meta must be an object with name and version")
 		}
 	}

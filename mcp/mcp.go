@@ -59,7 +59,7 @@ type Endpoint struct {
 	identity  *sdk.Implementation
 	server    *sdk.Server
 	handler   http.Handler
-	documents sync.Map // URI -> string, of resources that never change
+	documents sync.Map // what a URI means -> string, of resources that never change
 }
 
 // New returns an endpoint. It looks at no token, host or origin: the handler

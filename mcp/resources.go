@@ -147,12 +147,14 @@ func (e *Endpoint) readResource(ctx context.Context, r *resource, uri string) (s
 }
 
 func (e *Endpoint) resourceText(ctx context.Context, r *resource, uri string) (string, error) {
-	if text, ok := e.documents.Load(uri); ok {
-		return text.(string), nil
-	}
 	vars, err := r.match(uri)
 	if err != nil {
 		return "", err
+	}
+	// A URI may be spelled in many ways; what it means is kept once.
+	key := r.uri + "\x00" + strings.Join(vars, "\x00")
+	if text, ok := e.documents.Load(key); ok {
+		return text.(string), nil
 	}
 	v, err := recovered(func() (any, error) { return r.read(ctx, vars) })
 	if err != nil {
@@ -163,7 +165,7 @@ func (e *Endpoint) resourceText(ctx context.Context, r *resource, uri string) (s
 		return "", err
 	}
 	if !r.stored {
-		e.documents.Store(uri, text)
+		e.documents.Store(key, text)
 	}
 	return text, nil
 }

@@ -2,11 +2,16 @@ package mcp_test
 
 import (
 	"encoding/json"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/catalog"
+	"github.com/sandrone-gateway/sandrone/convert/formats"
+	"github.com/sandrone-gateway/sandrone/mcp"
+	"github.com/sandrone-gateway/sandrone/processors"
 	"github.com/sandrone-gateway/sandrone/store"
 )
 
@@ -211,5 +216,20 @@ func TestDefinitionsComeWithPlainObjects(t *testing.T) {
 	}
 	if err := json.Unmarshal(d.resource("sandrone://schemas/file-kinds/static"), &kind); err != nil || !kind.Rules.Required || len(kind.Rules.Types) != 2 || kind.Settings == nil || len(kind.Examples) == 0 {
 		t.Errorf("got %v %+v", err, kind)
+	}
+}
+
+func TestADocumentIsKeptOnceHoweverItsAddressIsSpelled(t *testing.T) {
+	e := mcp.New(mcp.Options{Engine: setup{}.start(t).engine, Catalog: catalog.New(formats.Registry(), processors.New(processors.Options{}))})
+	running := httptest.NewServer(e)
+	defer running.Close()
+	d := &door{t: t, address: running.URL}
+	for _, name := range []string{"sort", "s%6Frt", "s%6frt", "%73ort"} {
+		if res := d.send(request{method: "resources/read", params: map[string]any{"uri": "sandrone://schemas/processors/nodes/" + name}}); res.status != 200 {
+			t.Fatalf("%s: %d %s", name, res.status, res.body)
+		}
+	}
+	if n := e.Documents(); n != 1 {
+		t.Errorf("%d documents are kept", n)
 	}
 }

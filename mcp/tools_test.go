@@ -609,6 +609,59 @@ func TestAClosedRequestEndsWhatItStarted(t *testing.T) {
 	<-ended
 }
 
+// lineFunc is called with every line of a log.
+type lineFunc func(line string)
+
+func (f lineFunc) Write(line []byte) (int, error) {
+	f(string(line))
+	return len(line), nil
+}
+
+func TestAClosedRequestEndsItsScript(t *testing.T) {
+	started, ended := make(chan struct{}), make(chan struct{})
+	d := setup{
+		fetch: func(context.Context, fetch.Request) (*fetch.Response, error) { // asked for by the script, which then runs on
+			close(started)
+			return &fetch.Response{Body: []byte(link), Status: 200}, nil
+		},
+		log: lineFunc(func(line string) {
+			if strings.Contains(line, "http request completed") && strings.Contains(line, "path=/mcp") {
+				close(ended)
+			}
+		}),
+	}.start(t)
+	for _, s := range []*sandrone.Subscription{
+		{Name: "far", Type: "remote", Remote: &sandrone.RemoteInput{URL: "http://a.example/far"}},
+		{Name: "endless", Type: "local", Content: link, Processors: []sandrone.ProcessorSpec{{Type: "script", Stage: sandrone.NodesStage, Params: json.RawMessage(
+			`{"source":{"type":"inline","content":"function main(input, api) { api.subscription.produce('far'); for (;;) {} }"},"timeout_ms":20000}`)}}},
+	} {
+		if _, err := d.engine.PutSubscription(context.Background(), s, store.Precondition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-started
+		cancel()
+	}()
+	req := d.httpRequest(ctx, request{method: "tools/call", params: map[string]any{"name": "sandrone_preview_subscription", "arguments": map[string]any{"name": "endless"}}})
+	if res, err := http.DefaultClient.Do(req); err == nil {
+		text, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		t.Fatalf("got an answer: %d %s", res.StatusCode, text)
+	}
+	<-ended
+	res, err := http.Get(strings.TrimSuffix(d.address, "/mcp") + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || !strings.Contains(string(text), "sandrone_mcp_calls_total") || strings.Contains(string(text), `sandrone_script_runs_total{result="timeout"}`) {
+		t.Errorf("the script ran until its own limit: %v\n%s", err, text)
+	}
+}
+
 func TestManyCallsAtOnceLoseNothing(t *testing.T) {
 	d := setup{}.start(t)
 	d.tools() // the first request makes the server

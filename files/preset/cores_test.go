@@ -8,14 +8,10 @@ import (
 	"testing"
 
 	"github.com/sandrone-gateway/sandrone"
-	"github.com/sandrone-gateway/sandrone/convert/formats"
 	"github.com/sandrone-gateway/sandrone/core/coretest"
 	"github.com/sandrone-gateway/sandrone/engine"
 	"github.com/sandrone-gateway/sandrone/files"
 	"github.com/sandrone-gateway/sandrone/files/preset"
-	"github.com/sandrone-gateway/sandrone/processors"
-	"github.com/sandrone-gateway/sandrone/processors/script"
-	"github.com/sandrone-gateway/sandrone/store"
 )
 
 // TestTheClientAcceptsEveryBaseTemplateAndPreset has the real clients check
@@ -102,27 +98,4 @@ func TestTheClientAcceptsEveryBaseTemplateAndPreset(t *testing.T) {
 // there.
 func needsTUN(id string) bool {
 	return slices.Contains([]string{"udp-p2p-eim", "linux-tun-acceleration", "windows-relaxed-route", "mptcp-direct", "tailscale-external"}, id)
-}
-
-// newEngine has a subscription air of three nodes.
-func newEngine(t *testing.T) *engine.Engine {
-	t.Helper()
-	scripts := script.InProcess(script.Options{})
-	t.Cleanup(func() { scripts.Close() })
-	e, err := engine.New(engine.Options{
-		Registry: formats.Registry(),
-		Settings: sandrone.DefaultSettings(),
-		Store:    store.New(store.Memory(), store.Options{}),
-		Steps:    processors.New(processors.Options{Scripts: engine.ScriptType()}),
-		Scripts:  scripts,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := "trojan://secret@192.0.2.1:443?sni=a.example.com#香港 1\ntrojan://secret@192.0.2.2:443?sni=a.example.com#Tokyo\nss://YWVzLTEyOC1nY206cHc@192.0.2.3:8388#US"
-	air := &sandrone.Subscription{Name: "air", Type: "local", Content: text}
-	if _, err := e.PutSubscription(t.Context(), air, store.Precondition{}); err != nil {
-		t.Fatal(err)
-	}
-	return e
 }

@@ -26,6 +26,13 @@ type chain struct {
 
 func newChain(t *testing.T, kind, base string, settings json.RawMessage) *chain {
 	t.Helper()
+	return &chain{newEngine(t), sandrone.FileSpec{Kind: kind, Source: &sandrone.FileSource{Type: sandrone.FileInline, Content: &base},
+		Config: &sandrone.FileConfig{Subscriptions: []string{"air"}, Settings: settings}}}
+}
+
+// newEngine has a subscription air of three nodes.
+func newEngine(t *testing.T) *engine.Engine {
+	t.Helper()
 	scripts := script.InProcess(script.Options{})
 	t.Cleanup(func() { scripts.Close() })
 	e, err := engine.New(engine.Options{
@@ -38,12 +45,12 @@ func newChain(t *testing.T, kind, base string, settings json.RawMessage) *chain 
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := "trojan://secret@192.0.2.1:443?sni=a.example.com#Osaka\nss://YWVzLTEyOC1nY206cHc@192.0.2.3:8388#US"
-	if _, err := e.PutSubscription(t.Context(), &sandrone.Subscription{Name: "air", Type: "local", Content: text}, store.Precondition{}); err != nil {
+	text := "trojan://secret@192.0.2.1:443?sni=a.example.com#香港 1\ntrojan://secret@192.0.2.2:443?sni=a.example.com#Tokyo\nss://YWVzLTEyOC1nY206cHc@192.0.2.3:8388#US"
+	air := &sandrone.Subscription{Name: "air", Type: "local", Content: text}
+	if _, err := e.PutSubscription(t.Context(), air, store.Precondition{}); err != nil {
 		t.Fatal(err)
 	}
-	return &chain{e, sandrone.FileSpec{Kind: kind, Source: &sandrone.FileSource{Type: sandrone.FileInline, Content: &base},
-		Config: &sandrone.FileConfig{Subscriptions: []string{"air"}, Settings: settings}}}
+	return e
 }
 
 func (c *chain) try(t *testing.T, steps []sandrone.ProcessorSpec, args map[string]string) (string, error) {
