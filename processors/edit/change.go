@@ -109,7 +109,7 @@ type leftOut map[string]string
 // cut, or text that is put together again.
 func abridge(text string, keys []string, long int) (short string, kept leftOut, ok bool) {
 	const mark = "\u2060sandrone:" // no text that anybody writes
-	if keys == nil || len(text) < long || strings.Contains(text, mark) || !utf8.ValidString(text) {
+	if keys == nil || len(text) < long || strings.Contains(text, mark) || strings.ContainsFunc(text, unprintable) {
 		return "", nil, false
 	}
 	kept = make(leftOut)
@@ -135,6 +135,18 @@ func abridge(text string, keys []string, long int) (short string, kept leftOut, 
 	}
 	b.WriteString(text[copied:])
 	return b.String(), kept, len(kept) > 0
+}
+
+// unprintable are characters that a document may not have, and bytes that are
+// none: what says so is the reader of the whole text.
+func unprintable(r rune) bool {
+	switch {
+	case r == '\t' || r == '\n' || r == '\r' || r == 0x85:
+		return false
+	case r < ' ' || r >= 0x7F && r < 0xA0:
+		return true
+	}
+	return r == utf8.RuneError || r == 0xFFFE || r == 0xFFFF || r == '\ufeff'
 }
 
 // restore puts back what was left out; ok is false if a stand-in was changed.

@@ -665,12 +665,16 @@ func (w *yamlWriter) key(k *key, flow bool) {
 	switch {
 	case w.d.isJSON:
 		w.jsonString(k.text)
-	case k.raw != "" && !k.json && (!flow || movable(k.raw)):
+	case k.raw != "" && !k.json && !marks(k.raw) && (!flow || movable(k.raw)):
 		w.WriteString(k.raw)
 	default:
 		w.WriteString(string(doc.AppendYAMLString(nil, k.text)))
 	}
 }
+
+// marks reports whether a token would begin or end a document at the start of a
+// line.
+func marks(raw string) bool { return strings.HasPrefix(raw, "---") || strings.HasPrefix(raw, "...") }
 
 // movable reports whether a token means the same inside brackets, outside and
 // at the start of a line. Not every plain scalar does.
@@ -678,6 +682,8 @@ func movable(raw string) bool {
 	switch {
 	case raw[0] == '"' || raw[0] == '\'':
 		return true
+	case marks(raw):
+		return false
 	case strings.ContainsAny(raw, ",[]{}?") || raw[0] == ':' || strings.HasSuffix(raw, ":"):
 		return false
 	}
