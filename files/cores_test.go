@@ -9,6 +9,7 @@ import (
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert/formats"
+	"github.com/sandrone-gateway/sandrone/core"
 	"github.com/sandrone-gateway/sandrone/core/coretest"
 	"github.com/sandrone-gateway/sandrone/files"
 )
@@ -40,17 +41,23 @@ func TestTheClientAcceptsEveryFile(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						verdict, err := cores.Check(t.Context(), kind.Name, version, []byte(out.Content))
-						if err != nil {
-							t.Fatal(err)
-						}
-						if !verdict.OK {
-							t.Errorf("%s", verdict.Message)
-						}
+						accepted(t, cores, kind.Name, version, out.Content)
 					})
 				}
 			}
 		}
+	}
+}
+
+// accepted has the client check a file.
+func accepted(t *testing.T, cores *core.Cores, kind, version, content string) {
+	t.Helper()
+	verdict, err := cores.Check(t.Context(), kind, version, []byte(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !verdict.OK {
+		t.Errorf("%s", verdict.Message)
 	}
 }
 
@@ -79,13 +86,7 @@ func TestTheClientAcceptsFilesWithOtherNodes(t *testing.T) {
 							if err != nil {
 								t.Fatal(err)
 							}
-							verdict, err := cores.Check(t.Context(), kind.Name, version, []byte(out.Content))
-							if err != nil {
-								t.Fatal(err)
-							}
-							if !verdict.OK {
-								t.Errorf("%s", verdict.Message)
-							}
+							accepted(t, cores, kind.Name, version, out.Content)
 						})
 					}
 				}

@@ -19,14 +19,8 @@ func validJSON(text string) bool { return json.Valid([]byte(text)) }
 // ReadJSON reads a text that is one JSON value. An error is a [*Fault].
 func ReadJSON(text string) (*Document, error) {
 	d := &Document{isJSON: true, misread: true}
-	d.text, d.bom = strings.CutPrefix(text, bom)
-	switch {
-	case len(text) > maxBytes:
-		return nil, &Fault{Reason: "the document is larger than " + strconv.Itoa(maxBytes>>20) + " MiB"}
-	case !utf8.ValidString(d.text):
-		return nil, &Fault{Reason: "the document is not UTF-8"}
-	case tooMany(d.text):
-		return nil, &Fault{Reason: "the document has too many values"}
+	if err := d.begin(text); err != nil {
+		return nil, err
 	}
 	var all json.RawMessage
 	if err := json.Unmarshal([]byte(d.text), &all); err != nil {

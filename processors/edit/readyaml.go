@@ -17,14 +17,8 @@ const bom = "\ufeff"
 // ReadYAML reads the first document of a text. An error is a [*Fault].
 func ReadYAML(text string) (*Document, error) {
 	d := &Document{mapStep: 2, listStep: 2}
-	d.text, d.bom = strings.CutPrefix(text, bom)
-	switch {
-	case len(text) > maxBytes:
-		return nil, &Fault{Reason: "the document is larger than " + strconv.Itoa(maxBytes>>20) + " MiB"}
-	case !utf8.ValidString(d.text):
-		return nil, &Fault{Reason: "the document is not UTF-8"}
-	case tooMany(d.text):
-		return nil, &Fault{Reason: "the document has too many values"}
+	if err := d.begin(text); err != nil {
+		return nil, err
 	}
 	root, err := parseYAML(d.text)
 	if err != nil {
@@ -46,6 +40,20 @@ func ReadYAML(text string) (*Document, error) {
 	}
 	d.isJSON = root.Style&yaml.FlowStyle != 0 && validJSON(d.text)
 	return d, nil
+}
+
+// begin makes a text that is within the limits that of the document.
+func (d *Document) begin(text string) error {
+	d.text, d.bom = strings.CutPrefix(text, bom)
+	switch {
+	case len(text) > maxBytes:
+		return &Fault{Reason: "the document is larger than " + strconv.Itoa(maxBytes>>20) + " MiB"}
+	case !utf8.ValidString(d.text):
+		return &Fault{Reason: "the document is not UTF-8"}
+	case tooMany(d.text):
+		return &Fault{Reason: "the document has too many values"}
+	}
+	return nil
 }
 
 // tooMany reports whether a text has more marks than values are allowed. The
