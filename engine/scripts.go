@@ -99,7 +99,7 @@ func (s *services) RunNodes(ctx context.Context, c processors.ScriptCall, nodes 
 	if err != nil {
 		return processors.ScriptNodes{}, underParams(err)
 	}
-	return processors.ScriptNodes{Nodes: out, Warnings: said.Warnings}, nil
+	return processors.ScriptNodes{Nodes: out, Origins: said.Origins, Warnings: said.Warnings}, nil
 }
 
 // RunFile runs a script step on a file.

@@ -3,9 +3,9 @@ package processors
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"io"
 	"math/big"
+	"strconv"
 	"strings"
 
 	"github.com/sandrone-gateway/sandrone"
@@ -72,12 +72,12 @@ func keyOf(n *sandrone.Node, fields []string) string {
 	if len(fields) == 1 {
 		return textOf(n, fields[0])
 	}
-	var b strings.Builder
+	b := make([]byte, 0, 128)
 	for _, f := range fields {
 		s := textOf(n, f)
-		fmt.Fprintf(&b, "%d:%s", len(s), s)
+		b = append(append(strconv.AppendInt(b, int64(len(s)), 10), ':'), s...)
 	}
-	return b.String()
+	return string(b)
 }
 
 const suffixes = 10_000

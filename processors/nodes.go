@@ -2,7 +2,7 @@ package processors
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 
 	"github.com/sandrone-gateway/sandrone"
 )
@@ -208,7 +208,7 @@ func textOf(n *sandrone.Node, field string) string {
 		if n.Port == 0 {
 			return ""
 		}
-		return fmt.Sprint(n.Port)
+		return strconv.Itoa(int(n.Port))
 	case "uuid":
 		return n.UUID
 	case "password":

@@ -34,7 +34,7 @@ type ScriptCall struct {
 // ScriptNodes is what a script made of a batch.
 type ScriptNodes struct {
 	Nodes    []sandrone.Node
-	Origins  []int // for each node its index in the input, -1 for a new one; nil if the runner does not know
+	Origins  []int // for each node its index in the input, -1 where the runner does not know; nil if it knows none
 	Warnings []sandrone.Warning
 }
 
@@ -126,20 +126,15 @@ func scriptFile(t *ScriptType) *processor[File] {
 // adopt makes entries of what a script returned: a node that is equal to one of
 // the input is that one, a changed one keeps its trace.
 func (s *scope) adopt(in []entry, res ScriptNodes) []entry {
-	origins := res.Origins
-	if len(origins) != len(res.Nodes) {
-		origins = originsOf(in, res.Nodes)
-	}
-	used := make([]bool, len(in))
+	origins := originsOf(in, res)
 	out := make([]entry, len(res.Nodes))
 	for i := range res.Nodes {
 		n := &res.Nodes[i]
 		from := origins[i]
-		if from < 0 || from >= len(in) || used[from] {
+		if from < 0 {
 			out[i] = entry{n, s.newID()}
 			continue
 		}
-		used[from] = true
 		out[i] = entry{n, in[from].id}
 		if same(n, in[from].node) {
 			out[i].node = in[from].node
@@ -148,13 +143,28 @@ func (s *scope) adopt(in []entry, res ScriptNodes) []entry {
 	return out
 }
 
-// originsOf pairs nodes by name and endpoint, then by name, then by endpoint.
-func originsOf(in []entry, out []sandrone.Node) []int {
-	origins := make([]int, len(out))
-	for i := range origins {
+// originsOf takes the origins that are known, and pairs the other nodes by name
+// and endpoint, then by name, then by endpoint.
+func originsOf(in []entry, res ScriptNodes) []int {
+	var (
+		out     = res.Nodes
+		origins = make([]int, len(out))
+		taken   = make([]bool, len(in))
+		missing = 0
+	)
+	for i := range out {
 		origins[i] = -1
+		if i < len(res.Origins) {
+			if from := res.Origins[i]; from >= 0 && from < len(in) && !taken[from] {
+				origins[i], taken[from] = from, true
+				continue
+			}
+		}
+		missing++
 	}
-	taken := make([]bool, len(in))
+	if missing == 0 {
+		return origins
+	}
 	for _, fields := range [][]string{{"name", "type", "server", "port"}, {"name"}, {"type", "server", "port", "uuid", "password"}} {
 		free := make(map[string][]int)
 		for i, e := range in {

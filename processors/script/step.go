@@ -89,6 +89,7 @@ type Document struct {
 type Output struct {
 	Warnings []sandrone.Warning // of the source, of the result, and those that the script gave
 	Logs     []string           // of api.log
+	Origins  []int              // of the returned nodes: their indexes in the batch, -1 for objects that are not of it
 }
 
 // envelope is input and result of a script, but for the nodes.
@@ -133,6 +134,10 @@ func (s *Step) Nodes(ctx context.Context, in Input, nodes []sandrone.Node) ([]sa
 	}
 	if res.Kept {
 		out.Warnings = slices.Concat(out.Warnings, in.Warnings, b.warnings(res.Warnings))
+		out.Origins = make([]int, len(nodes))
+		for i := range nodes {
+			out.Origins[i] = i
+		}
 		return nodes, out, nil
 	}
 	result, kept, err := applyPatches(nodes, res.Nodes)
@@ -140,6 +145,13 @@ func (s *Step) Nodes(ctx context.Context, in Input, nodes []sandrone.Node) ([]sa
 		return nil, Output{Logs: out.Logs}, runtimeError(b.name, err.Error())
 	}
 	out.Warnings = slices.Concat(out.Warnings, kept, env.Warnings, b.warnings(res.Warnings))
+	out.Origins = make([]int, len(result))
+	for i, p := range res.Nodes {
+		out.Origins[i] = -1
+		if p.Own {
+			out.Origins[i] = p.Base
+		}
+	}
 	return result, out, nil
 }
 
@@ -254,26 +266,4 @@ func encode(v any) ([]byte, error) {
 		return nil, sandrone.Errorf(sandrone.InternalError, "internal error").Because(err)
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
-// encodeNodes writes each node as JSON of its own; nil for none.
-func encodeNodes(nodes []sandrone.Node) ([][]byte, error) {
-	if len(nodes) == 0 {
-		return nil, nil
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	ends := make([]int, len(nodes))
-	for i := range nodes {
-		if err := e.Encode(&nodes[i]); err != nil {
-			return nil, sandrone.Errorf(sandrone.InternalError, "internal error").Because(err)
-		}
-		ends[i] = b.Len()
-	}
-	pieces, all, start := make([][]byte, len(nodes)), b.Bytes(), 0
-	for i, end := range ends {
-		pieces[i], start = all[start:end-1:end-1], end
-	}
-	return pieces, nil
 }

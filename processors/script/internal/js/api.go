@@ -161,7 +161,8 @@ func (r *run) parsed(syntax string, err error, read func() (goja.Value, error)) 
 }
 
 // encoder returns an encoder of its own for an api call, which may come from a
-// toJSON in the middle of another encoding.
+// toJSON in the middle of another encoding. Scripts see what it writes: in the
+// engine's own form and order, whoever has touched it.
 func (r *run) encoder() *encoder { return &encoder{vm: r.vm, isArray: r.encode.isArray} }
 
 // json encodes an argument. What JSON has no form for at the top is null.
@@ -329,7 +330,7 @@ func (r *run) named(args []goja.Value) string {
 	if len(args) == 0 {
 		return "[]"
 	}
-	form := append([]byte{'['}, appendString(nil, args[0].String())...)
+	form := append([]byte{'['}, AppendString(nil, args[0].String())...)
 	if len(args) > 1 {
 		form = append(append(form, ','), r.json(args[1], MaxResult)...)
 	}
@@ -344,6 +345,7 @@ func (r *run) probe(args []goja.Value) string {
 		list, _ = args[0].(*goja.Object)
 	}
 	e := r.encoder()
+	e.lazies = r.lazies
 	if list == nil || !e.array(list) {
 		panic(r.throwable(r.newError, "api.probe needs an array of nodes"))
 	}
@@ -364,8 +366,8 @@ func (r *run) probe(args []goja.Value) string {
 		}
 		start := len(e.buf)
 		e.value(o)
-		if base, ok := r.index[o]; ok && sameJSON(e.buf[start:], r.job.Nodes[base]) {
-			e.buf = append(e.buf[:start], itoa(int(base))...)
+		if base := r.lazies.node(o); base >= 0 && sameJSON(e.buf[start:], r.job.Nodes[base]) {
+			e.buf = append(e.buf[:start], itoa(base)...)
 		}
 	}
 	e.buf = append(e.buf, ']')

@@ -11,6 +11,7 @@ import (
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
 	"github.com/dop251/goja/parser"
+	"github.com/dop251/goja/unistring"
 )
 
 // Programs keeps compiled scripts. A compiled program holds no state of a run,
@@ -109,6 +110,11 @@ func syntaxError(name string, err error) *Error {
 // calls first. No script can write such a name.
 const depthGlobal = "(depth)"
 
+// wholeGlobal is the name of the function that what is spread into an object
+// goes through. It fills lazy objects: a proxy with traps lists its members at
+// twice the cost. For the script it changes nothing.
+const wholeGlobal = "(whole)"
+
 // guardFunctions puts a call of the depth guard in front of every function
 // body. The engine's own limit ends the whole run; what the guard throws is a
 // RangeError that a script can catch, as in any other engine. The tree is
@@ -170,6 +176,12 @@ func guard(node any) {
 		}
 	case *ast.FieldDefinition:
 		n.Initializer = guardedValue(n.Initializer)
+	case *ast.ObjectLiteral:
+		for _, p := range n.Value {
+			if s, ok := p.(*ast.SpreadElement); ok {
+				s.Expression = call(wholeGlobal, s.Expression.Idx0(), s.Expression)
+			}
+		}
 	}
 }
 
@@ -205,10 +217,13 @@ func guarded(e ast.Expression) ast.Expression {
 	return &ast.SequenceExpression{Sequence: []ast.Expression{guardCall(e.Idx0()), e}}
 }
 
-func guardCall(at file.Idx) ast.Expression {
+func guardCall(at file.Idx) ast.Expression { return call(depthGlobal, at) }
+
+func call(name string, at file.Idx, args ...ast.Expression) ast.Expression {
 	return &ast.CallExpression{
-		Callee:           &ast.Identifier{Name: depthGlobal, Idx: at},
+		Callee:           &ast.Identifier{Name: unistring.String(name), Idx: at},
 		LeftParenthesis:  at,
+		ArgumentList:     args,
 		RightParenthesis: at,
 	}
 }

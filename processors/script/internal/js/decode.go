@@ -20,6 +20,10 @@ type decoder struct {
 	// call a setter of a changed prototype.
 	pristine bool
 
+	// nested, if not nil, makes an object below the top of its place in the
+	// text, or returns nil.
+	nested func(start, end int) goja.Value
+
 	s      string
 	at     int
 	depth  int
@@ -56,21 +60,6 @@ func (d *decoder) text(s string) (goja.Value, error) {
 	return v, nil
 }
 
-// object decodes a JSON object and says where its members stand.
-func (d *decoder) object(s string) (*goja.Object, []member, error) {
-	d.s, d.at, d.depth = s, 0, 0
-	d.space()
-	members := make([]member, 0, 16)
-	o, err := d.members(&members)
-	if err != nil {
-		return nil, nil, err
-	}
-	if d.space(); d.at != len(d.s) {
-		return nil, nil, errJSON
-	}
-	return o, members, nil
-}
-
 func (d *decoder) space() {
 	for d.at < len(d.s) && (d.s[d.at] == ' ' || d.s[d.at] == '\n' || d.s[d.at] == '\r' || d.s[d.at] == '\t') {
 		d.at++
@@ -94,8 +83,15 @@ func (d *decoder) value() (goja.Value, error) {
 	}
 	switch c := d.s[d.at]; {
 	case c == '{':
-		o, err := d.members(nil)
-		return o, err
+		if d.nested != nil {
+			end := skipValue(d.s, d.at)
+			if v := d.nested(d.at, end); v != nil {
+				d.at = end
+				return v, nil
+			}
+		}
+		o := d.vm.NewObject()
+		return o, d.members(o)
 	case c == '[':
 		return d.elements()
 	case c == '"':
@@ -129,56 +125,42 @@ func (d *decoder) enter() error {
 	return nil
 }
 
-// members decodes the members of an object, whose bracket comes next.
-func (d *decoder) members(where *[]member) (*goja.Object, error) {
+// members decodes the members of an object, whose bracket comes next, into o.
+func (d *decoder) members(o *goja.Object) error {
 	if err := d.enter(); err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { d.depth-- }()
 	if !d.next('{') {
-		return nil, errJSON
+		return errJSON
 	}
-	o := d.vm.NewObject()
 	if d.next('}') {
-		return o, nil
+		return nil
 	}
 	for {
 		if d.space(); d.at == len(d.s) || d.s[d.at] != '"' {
-			return nil, errJSON
+			return errJSON
 		}
 		key, err := d.str()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if known, ok := d.keys[key]; ok {
-			key = known
-		} else if len(key) <= maxInterned && len(d.keys) < maxInterns {
-			if d.keys == nil {
-				d.keys = make(map[string]string)
-			}
-			key = strings.Clone(key)
-			d.keys[key] = key
-		}
+		key = intern(d, key)
 		if !d.next(':') {
-			return nil, errJSON
+			return errJSON
 		}
-		d.space()
-		start := d.at
 		v, err := d.value()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if err := d.set(o, key, v); err != nil {
-			return nil, err
-		}
-		if where != nil {
-			*where = append(*where, member{key, int32(start), int32(d.at)})
+			return err
 		}
 		if d.next('}') {
-			return o, nil
+			return nil
 		}
 		if !d.next(',') {
-			return nil, errJSON
+			return errJSON
 		}
 	}
 }
@@ -250,6 +232,21 @@ func (d *decoder) escaped(start, i int) (string, error) {
 		}
 	}
 	return "", errJSON
+}
+
+// intern returns the one string of a key.
+func intern[T string | []byte](d *decoder, key T) string {
+	if known, ok := d.keys[string(key)]; ok {
+		return known
+	}
+	own := strings.Clone(string(key))
+	if len(key) <= maxInterned && len(d.keys) < maxInterns {
+		if d.keys == nil {
+			d.keys = make(map[string]string)
+		}
+		d.keys[own] = own
+	}
+	return own
 }
 
 func (d *decoder) strValue(text string) goja.Value {

@@ -18,6 +18,7 @@ import (
 type encoder struct {
 	vm      *goja.Runtime
 	isArray goja.Callable
+	lazies  *lazies // whose text is taken for them, or nil
 
 	buf   []byte
 	limit int
@@ -63,7 +64,7 @@ var proxyType = reflect.TypeFor[goja.Proxy]()
 // primitive in a wrapper object.
 func (e *encoder) plain(v goja.Value, key string) goja.Value {
 	o, ok := v.(*goja.Object)
-	if !ok {
+	if !ok || e.lazies.text(o) != nil {
 		return v
 	}
 	if f, ok := goja.AssertFunction(o.Get("toJSON")); ok {
@@ -99,7 +100,9 @@ func (e *encoder) value(v goja.Value) {
 	if e.depth++; e.depth > MaxValueDepth {
 		e.fail("the value is cyclic or nested too deeply")
 	}
+	l := e.lazies.text(o)
 	switch {
+	case l != nil && e.spliced(l):
 	case e.array(o):
 		e.elements(o)
 	case callable(o):
@@ -127,7 +130,7 @@ func (e *encoder) primitive(v goja.Value) {
 	case nil:
 		e.buf = append(e.buf, "null"...)
 	case string:
-		e.buf = appendString(e.buf, x)
+		e.buf = AppendString(e.buf, x)
 	case int64:
 		e.buf = strconv.AppendInt(e.buf, x, 10)
 	case bool:
@@ -161,6 +164,32 @@ func (e *encoder) elements(o *goja.Object) {
 	e.buf = append(e.buf, ']')
 }
 
+// spliced appends a lazy object: its text, but for what was touched. It appends
+// nothing and returns false where the object is better taken as any other.
+func (e *encoder) spliced(l *lazy) bool {
+	start, from := len(e.buf), 0
+	for _, t := range l.touched {
+		if !t.changeable() {
+			continue
+		}
+		v := e.plain(t.value, t.key)
+		if goja.IsUndefined(v) || l.filled {
+			e.buf = e.buf[:start]
+			return false
+		}
+		e.buf = append(e.buf, l.text[from:t.start]...)
+		e.value(v)
+		from = int(t.end)
+	}
+	// A method of the script that was called on the way can have filled it.
+	if l.filled {
+		e.buf = e.buf[:start]
+		return false
+	}
+	e.buf = append(e.buf, l.text[from:]...)
+	return true
+}
+
 // length returns the length of an array, no more than could be JSON within
 // the limit: an element takes two bytes at least.
 func (e *encoder) length(o *goja.Object) int {
@@ -188,7 +217,7 @@ func (e *encoder) object(o *goja.Object, want func(key string, v goja.Value) boo
 			e.buf = append(e.buf, ',')
 		}
 		first = false
-		e.buf = append(appendString(e.buf, key), ':')
+		e.buf = append(AppendString(e.buf, key), ':')
 		e.value(v)
 	})
 	e.buf = append(e.buf, '}')
@@ -210,9 +239,9 @@ func (e *encoder) each(o *goja.Object, f func(key string, v goja.Value)) {
 
 const hexDigits = "0123456789abcdef"
 
-// appendString appends s as JSON. Like encoding/json without HTML escaping, so
+// AppendString appends s as JSON. Like encoding/json without HTML escaping, so
 // that an untouched text is recognised by its bytes.
-func appendString(dst []byte, s string) []byte {
+func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	done := 0
 	for i := 0; i < len(s); {

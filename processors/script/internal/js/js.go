@@ -2,8 +2,8 @@
 //
 // A run has a runtime of its own with nothing of the host in it but the api
 // object of [Job]'s stage. Nodes come in as JSON text, one piece a node, become
-// ordinary objects, and go out as patches: what the script did not touch costs
-// next to nothing on the way back.
+// objects where the script asks for more than a few of their members, and go
+// out as patches: what it did not touch costs next to nothing either way.
 //
 // Time, call depth and the size of the result are limited here, by means of
 // the interpreter. Those hold for scripts that mean no harm: native built-ins
@@ -78,6 +78,7 @@ type Result struct {
 // Patch is a returned node by what differs from an input node.
 type Patch struct {
 	Base int      // index of that node, or -1: Set is the whole node
+	Own  bool     // it is the object of that node, not one that is much like it
 	Set  []Member // members that are new or have another value
 	Del  []string // members that are gone
 }
@@ -123,8 +124,8 @@ type run struct {
 	failures             map[*goja.Object]error // host errors by the objects that scripts see
 	answers              [][]byte               // what host calls returned, kept for masking
 	answerBytes          int
-	index                map[*goja.Object]int32 // input nodes by their objects
-	members              [][]member             // their members, by index
+	lazies               *lazies    // of the input nodes
+	places               [][]member // of their members, by index, where they are known
 	logs                 int
 	warnings             [][]byte
 	warningBytes         int
@@ -201,6 +202,7 @@ func (r *run) prepare() (*goja.Object, error) {
 	for _, err := range []error{
 		global.Delete("GoError"), // an extension of the engine
 		global.DefineDataProperty(depthGlobal, vm.ToValue(r.depthGuard()), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE),
+		global.DefineDataProperty(wholeGlobal, vm.ToValue(r.whole), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE),
 		global.DefineDataProperty("api", r.api(), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE),
 	} {
 		if err != nil {
@@ -232,15 +234,11 @@ func (r *run) input() (*goja.Object, error) {
 	if r.job.Nodes == nil {
 		return input, nil
 	}
-	nodes := make([]any, len(r.job.Nodes))
-	r.index = make(map[*goja.Object]int32, len(nodes))
-	r.members = make([][]member, len(nodes))
-	for i, piece := range r.job.Nodes {
-		o, members, err := r.decode.object(string(piece))
-		if err != nil {
-			return nil, err
-		}
-		nodes[i], r.members[i], r.index[o] = o, members, int32(i)
+	nodes, lazy := make([]any, len(r.job.Nodes)), make([]lazy, len(r.job.Nodes))
+	r.lazies = newLazies(r.vm, len(nodes))
+	r.encode.lazies = r.lazies
+	for i, text := range r.job.Nodes {
+		nodes[i] = r.lazies.init(&lazy[i], text, i)
 	}
 	return input, input.Set("nodes", r.vm.NewArray(nodes...))
 }
@@ -254,6 +252,17 @@ func (r *run) depthGuard() func(goja.FunctionCall) goja.Value {
 		}
 		return goja.Undefined()
 	}
+}
+
+// whole fills its argument if that is a lazy object, and returns it.
+func (r *run) whole(call goja.FunctionCall) goja.Value {
+	v := call.Argument(0)
+	if o, ok := v.(*goja.Object); ok {
+		if l := r.lazies.of(o); l != nil {
+			r.lazies.fill(l)
+		}
+	}
+	return v
 }
 
 // main calls main and takes its result apart, all as one native function: so

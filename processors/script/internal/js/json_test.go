@@ -88,10 +88,10 @@ func TestStringsAreWrittenAsByEncodingJSON(t *testing.T) {
 	if err := e.Encode(strings.ToValidUTF8(all.String(), "\ufffd")); err != nil {
 		t.Fatal(err)
 	}
-	if got := appendString(nil, strings.ToValidUTF8(all.String(), "\ufffd")); string(got)+"\n" != want.String() {
+	if got := AppendString(nil, strings.ToValidUTF8(all.String(), "\ufffd")); string(got)+"\n" != want.String() {
 		t.Errorf("got %q, want %q", got, want.String())
 	}
-	if got := appendString(nil, "a\xffb"); string(got) != `"a`+"\ufffd"+`b"` {
+	if got := AppendString(nil, "a\xffb"); string(got) != `"a`+"\ufffd"+`b"` {
 		t.Errorf("got %q", got)
 	}
 }

@@ -45,7 +45,7 @@ func (r *run) patches(v goja.Value) []Patch {
 	var (
 		left   = e.limit
 		out    = make([]Patch, n)
-		used   = make([]bool, len(r.members))
+		used   = make([]bool, len(r.job.Nodes))
 		next   = 0 // the input node after the last one that was found
 		pieces []piece
 		arena  []byte // values of many patches in few allocations
@@ -57,33 +57,28 @@ func (r *run) patches(v goja.Value) []Patch {
 			panic(r.throwable(r.newError, "nodes["+key+"] is not an object"))
 		}
 		e.reset(left)
-		pieces = pieces[:0]
-		e.each(o, func(key string, v goja.Value) {
-			start := len(e.buf)
-			e.value(v)
-			if nodeMembers()[key] {
-				pieces = append(pieces, piece{key, start, len(e.buf)})
+		p := Patch{Base: r.lazies.node(o)}
+		p.Own = p.Base >= 0
+		var touched bool
+		if pieces, p.Del, touched = r.touched(o, pieces[:0]); !touched {
+			pieces = r.all(o, pieces[:0])
+			if p.Base < 0 {
+				p.Base = r.guess(next, pieces)
 			}
-		})
-
-		base, known := r.index[o]
-		if !known {
-			base = r.guess(next, pieces)
+			p.Del = r.absent(p.Base, pieces)
 		}
-		p := Patch{Base: int(base)}
 		cost := 0
-		if base >= 0 {
-			next = int(base) + 1
+		if p.Base >= 0 {
+			next = p.Base + 1
 			// A node that is returned again is as large as a new one.
-			if used[base] {
-				cost = len(e.buf)
+			if used[p.Base] {
+				cost = max(len(e.buf), len(r.job.Nodes[p.Base]))
 			}
-			used[base] = true
-			p.Del = r.absent(base, pieces)
+			used[p.Base] = true
 		}
 		for _, m := range pieces {
 			value := e.buf[m.start:m.end]
-			if base >= 0 && r.same(base, m.key, value) {
+			if !touched && r.same(p.Base, m.key, value) {
 				continue
 			}
 			cost += len(m.key) + len(value)
@@ -102,22 +97,68 @@ func (r *run) patches(v goja.Value) []Patch {
 	return out
 }
 
+// all encodes the members of a node.
+func (r *run) all(o *goja.Object, pieces []piece) []piece {
+	r.encode.each(o, func(key string, v goja.Value) { pieces = r.piece(pieces, key, v) })
+	return pieces
+}
+
+// touched encodes the members of a lazy node that have changed, and tells which
+// are gone; ok is false for any other object.
+func (r *run) touched(o *goja.Object, pieces []piece) (_ []piece, gone []string, ok bool) {
+	e := &r.encode
+	l := e.lazies.text(o)
+	if l == nil || l.node < 0 {
+		return pieces, nil, false
+	}
+	for _, t := range l.touched {
+		if !t.changeable() {
+			continue
+		}
+		if v := e.plain(t.value, t.key); goja.IsUndefined(v) {
+			gone = append(gone, t.key)
+		} else if pieces = r.piece(pieces, t.key, v); len(pieces) > 0 {
+			// Mostly it was set to what it was, or only looked at.
+			if p := pieces[len(pieces)-1]; p.key == t.key && sameJSON(e.buf[p.start:p.end], l.text[t.start:t.end]) {
+				pieces = pieces[:len(pieces)-1]
+			}
+		}
+	}
+	// A method of the script that was called on the way can have filled it.
+	if l.filled {
+		e.buf = e.buf[:0]
+		return pieces[:0], nil, false
+	}
+	return pieces, gone, true
+}
+
+// piece encodes a member of a node.
+func (r *run) piece(pieces []piece, key string, v goja.Value) []piece {
+	e := &r.encode
+	start := len(e.buf)
+	e.value(v)
+	if nodeMembers()[key] {
+		pieces = append(pieces, piece{key, start, len(e.buf)})
+	}
+	return pieces
+}
+
 // guessed are the members that make a copy of a node recognisable.
 var guessed = []string{"server", "port", "password", "uuid"}
 
 // guess finds the input node that a foreign object is a copy of, among the
 // next ones in order. A wrong guess costs bytes, nothing else.
-func (r *run) guess(next int, pieces []piece) int32 {
-	for base := next; base < min(next+16, len(r.members)); base++ {
+func (r *run) guess(next int, pieces []piece) int {
+	for base := next; base < min(next+16, len(r.job.Nodes)); base++ {
 		matches := true
 		for _, key := range guessed {
-			if m := find(pieces, key); m != nil && !r.same(int32(base), key, r.encode.buf[m.start:m.end]) {
+			if m := find(pieces, key); m != nil && !r.same(base, key, r.encode.buf[m.start:m.end]) {
 				matches = false
 				break
 			}
 		}
 		if matches {
-			return int32(base)
+			return base
 		}
 	}
 	return -1
@@ -132,9 +173,29 @@ func find(pieces []piece, key string) *piece {
 	return nil
 }
 
+// members returns where the members of an input node stand in its text; none
+// for an index below 0.
+func (r *run) members(base int) []member {
+	if base < 0 {
+		return nil
+	}
+	if r.places == nil {
+		r.places = make([][]member, len(r.job.Nodes))
+	}
+	if r.places[base] == nil {
+		list := make([]member, 0, 16)
+		for m, key := range memberText(r.job.Nodes[base]) {
+			m.key = intern(&r.lazies.decode, key)
+			list = append(list, m)
+		}
+		r.places[base] = list
+	}
+	return r.places[base]
+}
+
 // absent returns the members of an input node that a returned one lacks.
-func (r *run) absent(base int32, pieces []piece) (gone []string) {
-	for i, m := range r.members[base] {
+func (r *run) absent(base int, pieces []piece) (gone []string) {
+	for i, m := range r.members(base) {
 		if i < len(pieces) && pieces[i].key == m.key || find(pieces, m.key) != nil {
 			continue
 		}
@@ -144,8 +205,8 @@ func (r *run) absent(base int32, pieces []piece) (gone []string) {
 }
 
 // same tells whether an input node has the member with this value.
-func (r *run) same(base int32, key string, value []byte) bool {
-	for _, m := range r.members[base] {
+func (r *run) same(base int, key string, value []byte) bool {
+	for _, m := range r.members(base) {
 		if m.key == key {
 			return sameJSON(value, r.job.Nodes[base][m.start:m.end])
 		}
@@ -204,7 +265,7 @@ func numberLen(s []byte) int {
 }
 
 // stringLen returns the length of the string literal at the start of s.
-func stringLen(s []byte) int {
+func stringLen[T string | []byte](s T) int {
 	for i := 1; i < len(s); i++ {
 		switch s[i] {
 		case '\\':

@@ -60,7 +60,7 @@ type child struct {
 	answers  chan []byte
 	programs js.Programs
 	rss      *rss
-	baseline atomic.Int64 // bytes in use when the clock started; 0: no run
+	limit    atomic.Int64 // bytes over which a run ends; 0: no run
 }
 
 // read takes the frames of the parent. A parent that is gone takes the worker
@@ -102,8 +102,9 @@ func (c *child) serve(f frame) {
 	if err != nil {
 		os.Exit(1)
 	}
-	debug.SetMemoryLimit(inUse() + int64(len(f.payload))*12 + 64<<20)
-	limitData(c.rss, int64(len(f.payload)))
+	size := int64(len(f.payload))
+	debug.SetMemoryLimit(inUse() + size*decodeFactor + 64<<20)
+	limitData(c.rss, size)
 	calls := &calls{child: c}
 	var res *js.Result
 	if f.kind == kindCompile {
@@ -116,12 +117,12 @@ func (c *child) serve(f frame) {
 		f.payload = nil
 		res, err = js.Run(context.Background(), &c.programs, job, calls, func() {
 			used := inUse()
-			debug.SetMemoryLimit(used + gcHeadroom)
-			c.baseline.Store(used)
+			debug.SetMemoryLimit(used + size*decodeFactor + gcHeadroom)
+			c.limit.Store(used + size*decodeFactor + ownLimit)
 			c.send(kindStarted, nil)
 		})
 	}
-	c.baseline.Store(0)
+	c.limit.Store(0)
 	if err != nil {
 		c.send(kindError, calls.failure(err))
 	} else {
@@ -129,7 +130,7 @@ func (c *child) serve(f frame) {
 	}
 	res, job, calls = nil, nil, nil
 
-	size := c.size()
+	size = c.size()
 	if size > dirtyRSS {
 		debug.FreeOSMemory()
 		size = c.size()
@@ -149,7 +150,7 @@ func (c *child) size() int64 {
 // parent cannot look, and where it is slow.
 func (c *child) watch() {
 	for range time.Tick(ownInterval) {
-		if base := c.baseline.Load(); base > 0 && inUse() > base+ownLimit {
+		if limit := c.limit.Load(); limit > 0 && inUse() > limit {
 			os.Exit(exitMemory)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // two sides are the same build; the version is for executables that were
 // replaced while running.
 const (
-	protocol = 1
+	protocol = 2
 	maxFrame = 64 << 20 // bytes of a payload
 
 	maxMembers = 128 // of a node, well above those of the model
@@ -167,7 +167,12 @@ func putResult(res *js.Result) []byte {
 	}
 	b = putInt(b, len(res.Nodes))
 	for _, n := range res.Nodes {
-		b = putInt(b, n.Base+1)
+		// An own node is odd, so that -1, which never is, is 0.
+		head := 2 * (n.Base + 1)
+		if n.Own {
+			head++
+		}
+		b = putInt(b, head)
 		b = putInt(b, len(n.Set))
 		for _, m := range n.Set {
 			b = putBytes(putBytes(b, m.Key), m.Value)
@@ -194,8 +199,9 @@ func takeResult(payload []byte, nodes int) (*js.Result, error) {
 	res.Nodes = make([]js.Patch, n)
 	for i := range res.Nodes {
 		patch := &res.Nodes[i]
-		patch.Base = p.int() - 1
-		if patch.Base >= nodes {
+		head := p.int()
+		patch.Base, patch.Own = head/2-1, head%2 == 1
+		if patch.Base >= nodes || patch.Own && patch.Base < 0 {
 			return nil, errFrame
 		}
 		if n := p.count(); n > maxMembers {

@@ -407,7 +407,8 @@ func (d *drive) run(kind byte, payload []byte) (*js.Result, error) {
 				d.started = true
 				clock.Reset(d.job.Timeout)
 				if used, ok := w.rss.resident(); ok {
-					d.limit = used + MaxGrowth
+					// The input becomes objects where the script uses it.
+					d.limit = used + MaxGrowth + d.size*decodeFactor
 				}
 			case kindLog:
 				if d.logs++; !d.started || d.logs > js.MaxLogs || len(f.payload) > js.MaxLog {
