@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/convert"
+	"github.com/sandrone-gateway/sandrone/convert/field"
 	"github.com/sandrone-gateway/sandrone/processors"
 )
 
@@ -52,13 +52,13 @@ type Preview struct {
 }
 
 // Indented is the JSON form of the preview as [encoding/json.MarshalIndent]
-// writes it, with two spaces. A large preview is mostly its nodes, so they are
-// written by all processors at once.
+// writes it, with two spaces, but without escapes for HTML. A large preview is
+// mostly its nodes, so they are written by all processors at once.
 func (p *Preview) Indented() ([]byte, error) {
 	const empty = "\n  \"nodes\": []" // text has no line feeds, so it is that member
 	rest := *p
 	rest.Nodes = []PreviewNode{}
-	text, err := jsonv2.Marshal(&rest, jsonv1.DefaultOptionsV1(), jsontext.WithIndent("  "))
+	text, err := jsonv2.Marshal(&rest, jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false), jsontext.WithIndent("  "))
 	if err != nil || len(p.Nodes) == 0 {
 		return text, err
 	}
@@ -72,18 +72,16 @@ func (p *Preview) Indented() ([]byte, error) {
 	for w := range parts {
 		nodes := p.Nodes[len(p.Nodes)*w/len(parts) : len(p.Nodes)*(w+1)/len(parts)]
 		wg.Go(func() {
-			var b bytes.Buffer
+			var b []byte
 			for i := range nodes {
 				if i == 16 { // by now it is known about how long one is
-					b.Grow(len(nodes) / 15 * b.Len())
+					b = slices.Grow(b, len(nodes)/15*len(b))
 				}
-				b.WriteString(",\n    ")
-				if err := jsonv2.MarshalWrite(&b, &nodes[i], jsonv1.DefaultOptionsV1(), jsontext.WithIndentPrefix("    "), jsontext.WithIndent("  ")); err != nil {
-					errs[w] = err
+				if b, errs[w] = nodes[i].appendTo(append(b, ",\n    "...)); errs[w] != nil {
 					return
 				}
 			}
-			parts[w] = b.Bytes()
+			parts[w] = b
 		})
 	}
 	wg.Wait()
@@ -118,6 +116,41 @@ type PreviewNode struct {
 	Loss        *NodeLoss         `json:"loss,omitempty"`
 
 	before, after int // places in the two lists, -1 for none
+}
+
+// appendTo appends the JSON form of n, indented as an element of a preview's
+// nodes.
+func (n *PreviewNode) appendTo(b []byte) ([]byte, error) {
+	// What is there besides the two nodes stands in front of them and behind.
+	rest := *n
+	rest.Before, rest.After = nil, nil
+	text, err := jsonv2.Marshal(&rest, jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false), jsontext.WithIndentPrefix("    "), jsontext.WithIndent("  "))
+	if err != nil {
+		return nil, err
+	}
+	// Neither identity nor status has a line feed.
+	end := 0
+	for range 3 {
+		end += bytes.IndexByte(text[end:], '\n') + 1
+	}
+	head, tail := bytes.TrimSuffix(text[:end-1], []byte(",")), text[end-1:]
+	b = append(b, head...)
+	for _, m := range []struct {
+		key  string
+		node *sandrone.Node
+	}{{"before", n.Before}, {"after", n.After}} {
+		if m.node == nil {
+			continue
+		}
+		b = append(append(append(b, ",\n      \""...), m.key...), "\": "...)
+		if b, err = field.AppendJSONIndent(b, m.node, 3); err != nil {
+			return nil, err
+		}
+	}
+	if len(head) < end-1 {
+		b = append(b, ',')
+	}
+	return append(b, tail...), nil
 }
 
 // NodeLoss is what one node would lose in the target of a preview.
@@ -406,7 +439,7 @@ func sameConnection(a, b *sandrone.Node) bool {
 	x, y := shown(a), shown(b)
 	x.Name, y.Name = "", ""
 	x.Dialer, y.Dialer, x.Multiplex, y.Multiplex = nil, nil, nil, nil
-	return reflect.DeepEqual(x, y)
+	return reflect.DeepEqual(&x, &y)
 }
 
 // origins tells for each of n nodes after the steps where it was before them,
@@ -443,11 +476,15 @@ func shown(n *sandrone.Node) sandrone.Node {
 	return m
 }
 
-func sameNode(a, b *sandrone.Node) bool { return reflect.DeepEqual(shown(a), shown(b)) }
+func sameNode(a, b *sandrone.Node) bool {
+	x, y := shown(a), shown(b)
+	return reflect.DeepEqual(&x, &y)
+}
 
 // contentOf is the same text for nodes that sameNode calls equal.
 func contentOf(n *sandrone.Node) string {
-	text, err := json.Marshal(shown(n))
+	m := shown(n)
+	text, err := field.AppendJSON(nil, &m)
 	if err != nil {
 		return fmt.Sprintf("%p", n) // equal to nothing but itself
 	}

@@ -90,9 +90,14 @@ func appendJSONString(dst []byte, s string) []byte {
 		c := s[i]
 		if c >= utf8.RuneSelf {
 			r, n := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && n == 1 {
+			switch {
+			case r == utf8.RuneError && n == 1:
 				dst = append(append(dst, s[done:i]...), "\uFFFD"...)
-				done = i + 1
+				done = i + n
+			case r == '\u2028' || r == '\u2029': // line ends in old JavaScript
+				dst = append(append(dst, s[done:i]...), `\u202`...)
+				dst = append(dst, hexDigits[r&15])
+				done = i + n
 			}
 			i += n
 			continue
@@ -112,6 +117,10 @@ func appendJSONString(dst []byte, s string) []byte {
 			dst = append(dst, `\r`...)
 		case '\t':
 			dst = append(dst, `\t`...)
+		case '\b':
+			dst = append(dst, `\b`...)
+		case '\f':
+			dst = append(dst, `\f`...)
 		default:
 			dst = append(dst, `\u00`...)
 			dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
