@@ -86,7 +86,7 @@ func (s *services) begin(index int) {
 }
 
 // RunNodes runs a script step on nodes.
-func (s *services) RunNodes(ctx context.Context, c processors.ScriptCall, nodes []sandrone.Node) (processors.ScriptNodes, error) {
+func (s *services) RunNodes(ctx context.Context, c processors.ScriptCall, nodes []*sandrone.Node) (processors.ScriptNodes, error) {
 	s.begin(c.Index)
 	defer s.begin(-1)
 	step, err := script.New(ctx, c.Params, s.env())

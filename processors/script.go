@@ -16,9 +16,10 @@ type ScriptType struct {
 	Check func(params json.RawMessage) error
 }
 
-// ScriptRunner runs the user's JavaScript. Errors are coded.
+// ScriptRunner runs the user's JavaScript. Errors are coded. It does not write
+// through the nodes that it gets, and may return them.
 type ScriptRunner interface {
-	RunNodes(ctx context.Context, c ScriptCall, nodes []sandrone.Node) (ScriptNodes, error)
+	RunNodes(ctx context.Context, c ScriptCall, nodes []*sandrone.Node) (ScriptNodes, error)
 	RunFile(ctx context.Context, c ScriptCall, f File) (File, []sandrone.Warning, error)
 }
 
@@ -33,7 +34,7 @@ type ScriptCall struct {
 
 // ScriptNodes is what a script made of a batch.
 type ScriptNodes struct {
-	Nodes    []sandrone.Node
+	Nodes    []*sandrone.Node
 	Origins  []int // for each node its index in the input, -1 where the runner does not know; nil if it knows none
 	Warnings []sandrone.Warning
 }
@@ -82,9 +83,9 @@ func scriptNodes(t *ScriptType) *processor[[]entry] {
 			if err != nil {
 				return nil, err
 			}
-			nodes := make([]sandrone.Node, len(in))
+			nodes := make([]*sandrone.Node, len(in))
 			for i, e := range in {
-				nodes[i] = *e.node
+				nodes[i] = e.node
 			}
 			res, err := runner.RunNodes(ctx, call, nodes)
 			if err != nil {
@@ -128,15 +129,14 @@ func scriptFile(t *ScriptType) *processor[File] {
 func (s *scope) adopt(in []entry, res ScriptNodes) []entry {
 	origins := originsOf(in, res)
 	out := make([]entry, len(res.Nodes))
-	for i := range res.Nodes {
-		n := &res.Nodes[i]
+	for i, n := range res.Nodes {
 		from := origins[i]
 		if from < 0 {
 			out[i] = entry{n, s.newID()}
 			continue
 		}
 		out[i] = entry{n, in[from].id}
-		if same(n, in[from].node) {
+		if n != in[from].node && same(n, in[from].node) {
 			out[i].node = in[from].node
 		}
 	}
@@ -177,7 +177,7 @@ func originsOf(in []entry, res ScriptNodes) []int {
 			if origins[i] >= 0 {
 				continue
 			}
-			key := keyOf(&out[i], fields)
+			key := keyOf(out[i], fields)
 			if list := free[key]; len(list) > 0 {
 				origins[i], free[key] = list[0], list[1:]
 				taken[list[0]] = true

@@ -561,10 +561,10 @@ func (nowhere) LookupNetIP(context.Context, string, string) ([]netip.Addr, error
 // scripted is a script runner that has its answer.
 type scripted struct {
 	processors.ScriptRunner
-	change func(nodes []sandrone.Node) processors.ScriptNodes
+	change func(nodes []*sandrone.Node) processors.ScriptNodes
 }
 
-func (s scripted) RunNodes(_ context.Context, _ processors.ScriptCall, nodes []sandrone.Node) (processors.ScriptNodes, error) {
+func (s scripted) RunNodes(_ context.Context, _ processors.ScriptCall, nodes []*sandrone.Node) (processors.ScriptNodes, error) {
 	return s.change(nodes), nil
 }
 
@@ -573,13 +573,15 @@ func TestNodesOfAScriptKeepTheirTrace(t *testing.T) {
 		ParamsSchema: json.RawMessage(`{"type":"object"}`),
 		Check:        func(json.RawMessage) error { return nil },
 	}})
-	runner := scripted{change: func(nodes []sandrone.Node) processors.ScriptNodes {
+	runner := scripted{change: func(nodes []*sandrone.Node) processors.ScriptNodes {
+		first, second := *nodes[0], *nodes[1]
 		fresh := named("new")[0]
 		fresh.Server = "elsewhere.example"
-		nodes[0].Password = "changed"
-		nodes[1].Name = "renamed"
-		nodes[1].Server = "b.example"
-		return processors.ScriptNodes{Nodes: []sandrone.Node{fresh, nodes[3], nodes[1], nodes[0]}}
+		first.Password = "changed"
+		second.Name = "renamed"
+		second.Server = "b.example"
+		equal := *nodes[3]
+		return processors.ScriptNodes{Nodes: []*sandrone.Node{&fresh, &equal, &second, &first}}
 	}}
 	nodes := named("a", "b", "c", "d")
 	nodes[1].Server = "b.example"

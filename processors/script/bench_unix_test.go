@@ -22,7 +22,7 @@ func BenchmarkRun(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				nodes := many(n)
+				nodes := pointers(many(n))
 				s, err := script.New(context.Background(), params(c.text), script.Env{Runner: p})
 				if err != nil {
 					b.Fatal(err)

@@ -70,7 +70,7 @@ const maxCalls = 64
 type bridge struct {
 	name   string
 	host   Host
-	nodes  []sandrone.Node
+	nodes  []*sandrone.Node
 	pieces [][]byte
 	calls  int
 	logs   []string
@@ -183,7 +183,7 @@ func (b *bridge) probe(ctx context.Context, d doc.Items, at []int, options func(
 	}
 	nodes := make([]sandrone.Node, len(picked))
 	for i, n := range picked {
-		nodes[i] = b.nodes[n]
+		nodes[i] = *b.nodes[n]
 	}
 	p, err := b.host.Probe(ctx, nodes, o)
 	if err != nil {

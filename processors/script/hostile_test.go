@@ -118,7 +118,7 @@ func TestHostileScriptsAreStopped(t *testing.T) {
 			var took time.Duration
 			for try := 0; try == 0 || took > 2*limit && try < 3; try++ {
 				start := time.Now()
-				_, _, err = s.Nodes(t.Context(), script.Input{}, sample)
+				_, _, err = s.Nodes(t.Context(), script.Input{}, pointers(sample))
 				took = time.Since(start)
 			}
 			if code := codeOf(err); code != sandrone.ScriptTimeout && code != sandrone.ScriptRuntime {

@@ -56,7 +56,23 @@ func runNodes(env script.Env, p json.RawMessage, in script.Input, nodes ...sandr
 	if err != nil {
 		return nil, script.Output{}, err
 	}
-	return s.Nodes(context.Background(), in, nodes)
+	got, out, err := s.Nodes(context.Background(), in, pointers(nodes))
+	return values(got), out, err
+}
+
+func values(nodes []*sandrone.Node) (list []sandrone.Node) {
+	for _, n := range nodes {
+		list = append(list, *n)
+	}
+	return list
+}
+
+func pointers(nodes []sandrone.Node) []*sandrone.Node {
+	list := make([]*sandrone.Node, len(nodes))
+	for i := range nodes {
+		list[i] = &nodes[i]
+	}
+	return list
 }
 
 // runFile makes a step and runs it on a file.

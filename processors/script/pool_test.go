@@ -48,8 +48,8 @@ func TestNothingSurvivesARun(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 5 {
-			if got, _, err := s.Nodes(t.Context(), script.Input{}, sample); err != nil || names(got) != "1,1,1,1" {
-				t.Fatalf("got %q, %v", names(got), err)
+			if got, _, err := s.Nodes(t.Context(), script.Input{}, pointers(sample)); err != nil || names(values(got)) != "1,1,1,1" {
+				t.Fatalf("got %q, %v", names(values(got)), err)
 			}
 		}
 	})
@@ -68,8 +68,8 @@ func TestRunsAtTheSameTimeDoNotMix(t *testing.T) {
 				for k := range 10 {
 					want := fmt.Sprint(n, "-", k)
 					got, out, err := s.Nodes(t.Context(), script.Input{Request: script.Request{Args: map[string]string{"n": want}}}, nil)
-					if err != nil || names(got) != want || len(out.Logs) != 1 || out.Logs[0] != want {
-						t.Errorf("got %q %q, %v; want %q", names(got), out.Logs, err, want)
+					if err != nil || names(values(got)) != want || len(out.Logs) != 1 || out.Logs[0] != want {
+						t.Errorf("got %q %q, %v; want %q", names(values(got)), out.Logs, err, want)
 					}
 				}
 			})
@@ -154,7 +154,7 @@ func TestNestedScripts(t *testing.T) {
 					return nil, err
 				}
 				nodes, _, err := s.Nodes(ctx, script.Input{Request: script.Request{Args: map[string]string{"n": n}}}, nil)
-				return nodes, err
+				return values(nodes), err
 			}
 			host = func(ctx context.Context, name string) (script.Produced, error) {
 				nodes, err := run(ctx, name)

@@ -17,15 +17,26 @@ import (
 // applyPatches makes the returned nodes, and the warnings about members that
 // were kept as raw ones. The error says where a member has the wrong type; it
 // never has a value in it.
-func applyPatches(nodes []sandrone.Node, patches []js.Patch) ([]sandrone.Node, []sandrone.Warning, error) {
-	out := make([]sandrone.Node, len(patches))
+func applyPatches(nodes []*sandrone.Node, patches []js.Patch) ([]*sandrone.Node, []sandrone.Warning, error) {
+	out := make([]*sandrone.Node, len(patches))
+	returned := make([]bool, len(nodes))
+	var made []sandrone.Node // in few allocations
 	var warnings []sandrone.Warning
 	var items doc.Items
 	members := membersOf(reflect.TypeFor[sandrone.Node]())
 	for i, p := range patches {
-		n := &out[i]
+		if p.Base >= 0 && len(p.Set) == 0 && len(p.Del) == 0 && !returned[p.Base] && named(nodes[p.Base]) {
+			out[i], returned[p.Base] = nodes[p.Base], true
+			continue
+		}
+		if len(made) == cap(made) {
+			made = make([]sandrone.Node, 0, min(len(patches)-i, 256))
+		}
+		made = made[:len(made)+1]
+		n := &made[len(made)-1]
+		out[i] = n
 		if p.Base >= 0 {
-			*n = nodes[p.Base]
+			*n = *nodes[p.Base]
 		}
 		v := reflect.ValueOf(n).Elem()
 		for _, key := range p.Del {
@@ -52,7 +63,7 @@ func applyPatches(nodes []sandrone.Node, patches []js.Patch) ([]sandrone.Node, [
 				return nil, nil, err.under(fmt.Sprintf("nodes[%d].%s", i, m.Key))
 			}
 		}
-		if n.Name == "" || n.Type == "" {
+		if !named(n) {
 			return nil, nil, fmt.Errorf("nodes[%d] needs a name and a type", i)
 		}
 		if ext != nil {
@@ -65,6 +76,9 @@ func applyPatches(nodes []sandrone.Node, patches []js.Patch) ([]sandrone.Node, [
 	}
 	return out, warnings, nil
 }
+
+// named tells whether a node has what every node needs.
+func named(n *sandrone.Node) bool { return n.Name != "" && n.Type != "" }
 
 // keepExt moves the members of ext to the raw members of a node.
 func keepExt(n *sandrone.Node, ext []byte) ([]sandrone.Warning, error) {

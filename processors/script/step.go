@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/sandrone-gateway/sandrone"
+	"github.com/sandrone-gateway/sandrone/convert/field"
 	"github.com/sandrone-gateway/sandrone/processors/script/internal/js"
 )
 
@@ -115,14 +116,15 @@ type response struct {
 	Status  int               `json:"status,omitempty"`
 }
 
-// Nodes runs the script on a batch, which is not changed. A script that
-// returns nothing keeps the batch. The warnings of in are among those of the
+// Nodes runs the script on a batch. It writes through none of its nodes, and
+// returns those that the script did not change. A script that returns nothing
+// keeps the batch. The warnings of in are among those of the
 // output if the script returned them, or nothing.
 //
 // Errors have the codes script_runtime, script_timeout, those of the loader,
 // or of a call that failed and was not caught; a cancelled ctx gives its
 // cause.
-func (s *Step) Nodes(ctx context.Context, in Input, nodes []sandrone.Node) ([]sandrone.Node, Output, error) {
+func (s *Step) Nodes(ctx context.Context, in Input, nodes []*sandrone.Node) ([]*sandrone.Node, Output, error) {
 	pieces, err := encodeNodes(nodes)
 	if err != nil {
 		return nil, Output{}, err
@@ -266,4 +268,24 @@ func encode(v any) ([]byte, error) {
 		return nil, sandrone.Errorf(sandrone.InternalError, "internal error").Because(err)
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// encodeNodes writes each node as JSON of its own; nil for none.
+func encodeNodes(nodes []*sandrone.Node) ([][]byte, error) {
+	if len(nodes) == 0 {
+		return nil, nil
+	}
+	all, ends := make([]byte, 0, 512*len(nodes)), make([]int, len(nodes))
+	for i, n := range nodes {
+		var err error
+		if all, err = field.AppendJSON(all, n); err != nil {
+			return nil, sandrone.Errorf(sandrone.InternalError, "internal error").Because(err)
+		}
+		ends[i] = len(all)
+	}
+	pieces, start := make([][]byte, len(nodes)), 0
+	for i, end := range ends {
+		pieces[i], start = all[start:end:end], end
+	}
+	return pieces, nil
 }

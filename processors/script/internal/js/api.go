@@ -330,7 +330,7 @@ func (r *run) named(args []goja.Value) string {
 	if len(args) == 0 {
 		return "[]"
 	}
-	form := append([]byte{'['}, AppendString(nil, args[0].String())...)
+	form := append([]byte{'['}, doc.AppendJSONString(nil, args[0].String())...)
 	if len(args) > 1 {
 		form = append(append(form, ','), r.json(args[1], MaxResult)...)
 	}

@@ -5,9 +5,10 @@ import (
 	"math/big"
 	"reflect"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/dop251/goja"
+
+	"github.com/sandrone-gateway/sandrone/convert/doc"
 )
 
 // encoder makes JSON text of values, as JSON.stringify does but for this: a
@@ -130,7 +131,7 @@ func (e *encoder) primitive(v goja.Value) {
 	case nil:
 		e.buf = append(e.buf, "null"...)
 	case string:
-		e.buf = AppendString(e.buf, x)
+		e.buf = doc.AppendJSONString(e.buf, x)
 	case int64:
 		e.buf = strconv.AppendInt(e.buf, x, 10)
 	case bool:
@@ -217,7 +218,7 @@ func (e *encoder) object(o *goja.Object, want func(key string, v goja.Value) boo
 			e.buf = append(e.buf, ',')
 		}
 		first = false
-		e.buf = append(AppendString(e.buf, key), ':')
+		e.buf = append(doc.AppendJSONString(e.buf, key), ':')
 		e.value(v)
 	})
 	e.buf = append(e.buf, '}')
@@ -235,55 +236,4 @@ func (e *encoder) each(o *goja.Object, f func(key string, v goja.Value)) {
 		}
 		f(key, v)
 	}
-}
-
-const hexDigits = "0123456789abcdef"
-
-// AppendString appends s as JSON. Like encoding/json without HTML escaping, so
-// that an untouched text is recognised by its bytes.
-func AppendString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	done := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRuneInString(s[i:])
-			switch {
-			case r == utf8.RuneError && n == 1:
-				dst = append(append(dst, s[done:i]...), "\ufffd"...)
-				done = i + n
-			case r == '\u2028' || r == '\u2029':
-				dst = append(append(dst, s[done:i]...), `\u202`...)
-				dst = append(dst, hexDigits[r&15])
-				done = i + n
-			}
-			i += n
-			continue
-		}
-		if c >= ' ' && c != '"' && c != '\\' {
-			i++
-			continue
-		}
-		dst = append(dst, s[done:i]...)
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, `\n`...)
-		case '\r':
-			dst = append(dst, `\r`...)
-		case '\t':
-			dst = append(dst, `\t`...)
-		case '\b':
-			dst = append(dst, `\b`...)
-		case '\f':
-			dst = append(dst, `\f`...)
-		default:
-			dst = append(dst, `\u00`...)
-			dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
-		}
-		i++
-		done = i
-	}
-	return append(append(dst, s[done:]...), '"')
 }

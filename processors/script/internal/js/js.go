@@ -257,10 +257,8 @@ func (r *run) depthGuard() func(goja.FunctionCall) goja.Value {
 // whole fills its argument if that is a lazy object, and returns it.
 func (r *run) whole(call goja.FunctionCall) goja.Value {
 	v := call.Argument(0)
-	if o, ok := v.(*goja.Object); ok {
-		if l := r.lazies.of(o); l != nil {
-			r.lazies.fill(l)
-		}
+	if l := r.lazies.of(v); l != nil {
+		r.lazies.fill(l)
 	}
 	return v
 }

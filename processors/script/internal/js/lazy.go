@@ -254,28 +254,29 @@ func (l *lazy) find(key string) (found member, ok bool) {
 	return found, ok
 }
 
-// of returns the lazy object that the script knows as o, or nil.
-func (s *lazies) of(o *goja.Object) *lazy {
-	if s == nil || o.ExportType() != proxyType {
+// of returns the lazy object that the script knows as v, or nil.
+func (s *lazies) of(v goja.Value) *lazy {
+	o, ok := v.(*goja.Object)
+	if s == nil || !ok || o.ExportType() != proxyType {
 		return nil
 	}
 	return s.known[o.Export().(goja.Proxy).Target()]
 }
 
-// text returns the lazy object that o is if JSON has of it what its text says,
+// text returns the lazy object that v is if JSON has of it what its text says,
 // and of what was touched: if it is not filled, and no toJSON came to all
 // objects.
-func (s *lazies) text(o *goja.Object) *lazy {
-	l := s.of(o)
+func (s *lazies) text(v goja.Value) *lazy {
+	l := s.of(v)
 	if l == nil || l.filled || s.object.Get("toJSON") != nil || s.object.Prototype() != nil {
 		return nil
 	}
 	return l
 }
 
-// node returns the index of the input node that o is, or -1.
-func (s *lazies) node(o *goja.Object) int {
-	if l := s.of(o); l != nil {
+// node returns the index of the input node that v is, or -1.
+func (s *lazies) node(v goja.Value) int {
+	if l := s.of(v); l != nil {
 		return int(l.node)
 	}
 	return -1

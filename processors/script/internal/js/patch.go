@@ -52,18 +52,22 @@ func (r *run) patches(v goja.Value) []Patch {
 	)
 	for i := range out {
 		key := strconv.Itoa(i)
-		o, ok := e.plain(list.Get(key), key).(*goja.Object)
-		if !ok || callable(o) || e.array(o) {
-			panic(r.throwable(r.newError, "nodes["+key+"] is not an object"))
-		}
+		v := list.Get(key)
 		e.reset(left)
-		p := Patch{Base: r.lazies.node(o)}
-		p.Own = p.Base >= 0
+		p := Patch{Base: -1}
 		var touched bool
-		if pieces, p.Del, touched = r.touched(o, pieces[:0]); !touched {
+		if pieces, p.Del, touched = r.touched(v, pieces[:0]); touched {
+			p.Base, p.Own = r.lazies.node(v), true
+		} else {
+			o, ok := e.plain(v, key).(*goja.Object)
+			if !ok || callable(o) || e.array(o) {
+				panic(r.throwable(r.newError, "nodes["+key+"] is not an object"))
+			}
 			pieces = r.all(o, pieces[:0])
-			if p.Base < 0 {
+			if p.Base = r.lazies.node(o); p.Base < 0 {
 				p.Base = r.guess(next, pieces)
+			} else {
+				p.Own = true
 			}
 			p.Del = r.absent(p.Base, pieces)
 		}
@@ -105,9 +109,9 @@ func (r *run) all(o *goja.Object, pieces []piece) []piece {
 
 // touched encodes the members of a lazy node that have changed, and tells which
 // are gone; ok is false for any other object.
-func (r *run) touched(o *goja.Object, pieces []piece) (_ []piece, gone []string, ok bool) {
+func (r *run) touched(v goja.Value, pieces []piece) (_ []piece, gone []string, ok bool) {
 	e := &r.encode
-	l := e.lazies.text(o)
+	l := e.lazies.text(v)
 	if l == nil || l.node < 0 {
 		return pieces, nil, false
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
-	"sync/atomic"
 	"time"
 
 	"github.com/sandrone-gateway/sandrone"
@@ -24,7 +23,9 @@ const (
 	ownLimit     = MaxGrowth + 32<<20
 	ownInterval  = 5 * time.Millisecond
 	exitMemory   = 77
-	dirtyRSS     = 48 << 20 // above it memory goes back to the system after a run
+	dirtyRSS     = maxRSS           // above it memory goes back to the system after a run
+	restRSS      = 32 << 20         // above it memory goes back when no other run follows
+	restAfter    = 10 * time.Second // which is known then
 	politeMargin = 10 * time.Millisecond
 )
 
@@ -42,9 +43,17 @@ func Serve() {
 	c.warm()
 	closeDoors()
 	c.send(kindHello, []byte(hello()))
-	go c.watch()
-	for f := range jobs {
-		c.serve(f)
+	rest := time.NewTimer(restAfter)
+	for {
+		select {
+		case f := <-jobs:
+			c.serve(f)
+			rest.Reset(restAfter)
+		case <-rest.C:
+			if c.size() > restRSS {
+				debug.FreeOSMemory()
+			}
+		}
 	}
 }
 
@@ -60,7 +69,6 @@ type child struct {
 	answers  chan []byte
 	programs js.Programs
 	rss      *rss
-	limit    atomic.Int64 // bytes over which a run ends; 0: no run
 }
 
 // read takes the frames of the parent. A parent that is gone takes the worker
@@ -106,6 +114,7 @@ func (c *child) serve(f frame) {
 	debug.SetMemoryLimit(inUse() + size*decodeFactor + 64<<20)
 	limitData(c.rss, size)
 	calls := &calls{child: c}
+	stop := func() {}
 	var res *js.Result
 	if f.kind == kindCompile {
 		err = c.programs.Compile(job.Name, job.Text)
@@ -118,11 +127,11 @@ func (c *child) serve(f frame) {
 		res, err = js.Run(context.Background(), &c.programs, job, calls, func() {
 			used := inUse()
 			debug.SetMemoryLimit(used + size*decodeFactor + gcHeadroom)
-			c.limit.Store(used + size*decodeFactor + ownLimit)
+			stop = c.watch(used + size*decodeFactor + ownLimit)
 			c.send(kindStarted, nil)
 		})
 	}
-	c.limit.Store(0)
+	stop()
 	if err != nil {
 		c.send(kindError, calls.failure(err))
 	} else {
@@ -146,14 +155,25 @@ func (c *child) size() int64 {
 	return inUse()
 }
 
-// watch ends the process when a script has taken too much memory: where the
-// parent cannot look, and where it is slow.
-func (c *child) watch() {
-	for range time.Tick(ownInterval) {
-		if limit := c.limit.Load(); limit > 0 && inUse() > limit {
-			os.Exit(exitMemory)
+// watch ends the process when a script has taken more memory than limit, in
+// bytes: where the parent cannot look, and where it is slow. It watches until
+// stop is called.
+func (c *child) watch(limit int64) (stop func()) {
+	ticker, done := time.NewTicker(ownInterval), make(chan struct{})
+	go func() {
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				if inUse() > limit {
+					os.Exit(exitMemory)
+				}
+			}
 		}
-	}
+	}()
+	return func() { close(done) }
 }
 
 // inUse returns the memory that the process has from the system.

@@ -63,12 +63,15 @@ func writeFrame(w io.Writer, kind byte, payload []byte) error {
 	if len(payload) > maxFrame {
 		return errFrame
 	}
-	head := binary.LittleEndian.AppendUint32(make([]byte, 0, 5), uint32(len(payload)))
-	if _, err := w.Write(append(head, kind)); err != nil {
+	if _, err := w.Write(frameHead(kind, len(payload))); err != nil {
 		return err
 	}
 	_, err := w.Write(payload)
 	return err
+}
+
+func frameHead(kind byte, size int) []byte {
+	return append(binary.LittleEndian.AppendUint32(make([]byte, 0, 5), uint32(size)), kind)
 }
 
 // Payloads are lists of numbers and of byte strings with their length.
@@ -117,24 +120,44 @@ func (p *packet) count() int {
 // ok tells whether the payload was sound and is read to its end.
 func (p *packet) ok() bool { return !p.bad && len(p.b) == 0 }
 
-func putJob(job *js.Job) []byte {
-	size := 64 + len(job.Name) + len(job.Text) + len(job.Envelope)
-	for _, n := range job.Nodes {
-		size += len(n) + binary.MaxVarintLen32
-	}
-	b := putBytes(make([]byte, 0, size), job.Name)
+// jobFrame is a job as the payload of a frame. Nodes are most of it, and stay
+// where they are.
+type jobFrame struct {
+	head  []byte
+	nodes [][]byte
+	size  int
+}
+
+func putJob(job *js.Job) jobFrame {
+	b := putBytes(nil, job.Name)
 	b = putBytes(b, job.Text)
 	b = putBytes(b, job.Stage)
 	b = putInt(b, int(job.Timeout.Milliseconds()))
 	b = putBytes(b, job.Envelope)
 	if job.Nodes == nil {
-		return putInt(b, 0)
+		b = putInt(b, 0)
+	} else {
+		b = putInt(b, 1+len(job.Nodes))
 	}
-	b = putInt(b, 1+len(job.Nodes))
+	f := jobFrame{b, job.Nodes, len(b)}
+	var length [binary.MaxVarintLen64]byte
 	for _, n := range job.Nodes {
-		b = putBytes(b, n)
+		f.size += binary.PutUvarint(length[:], uint64(len(n))) + len(n)
 	}
-	return b
+	return f
+}
+
+// write writes the whole frame.
+func (f jobFrame) write(to io.Writer, kind byte) error {
+	w := bufio.NewWriterSize(to, 64<<10)
+	_, _ = w.Write(frameHead(kind, f.size))
+	_, _ = w.Write(f.head)
+	var length [binary.MaxVarintLen64]byte
+	for _, n := range f.nodes {
+		_, _ = w.Write(length[:binary.PutUvarint(length[:], uint64(len(n)))])
+		_, _ = w.Write(n)
+	}
+	return w.Flush() // with the first error
 }
 
 func takeJob(payload []byte) (*js.Job, error) {

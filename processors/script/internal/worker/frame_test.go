@@ -16,14 +16,22 @@ func TestJobsAndResultsComeThroughFrames(t *testing.T) {
 		{Stage: "nodes", Envelope: []byte{}, Nodes: [][]byte{[]byte(`{"a":1}`), {}}},
 		{Envelope: []byte{}, Nodes: [][]byte{}},
 	} {
-		got, err := takeJob(putJob(job))
+		var out bytes.Buffer
+		if err := putJob(job).write(&out, kindRun); err != nil {
+			t.Fatal(err)
+		}
+		f, err := readFrame(bufio.NewReader(&out))
+		if err != nil || f.kind != kindRun || out.Len() > 0 {
+			t.Fatalf("frame %c, %v", f.kind, err)
+		}
+		got, err := takeJob(f.payload)
 		if err != nil || !reflect.DeepEqual(got, job) {
 			t.Errorf("got %+v, %v; want %+v", got, err, job)
 		}
 	}
 	res := &js.Result{
 		Envelope: []byte("{}"), Warnings: [][]byte{[]byte("{}")},
-		Nodes: []js.Patch{{Base: -1, Set: []js.Member{{Key: "name", Value: []byte(`"x"`)}}}, {Base: 1}, {Base: 0, Del: []string{"tls", ""}}},
+		Nodes: []js.Patch{{Base: -1, Set: []js.Member{{Key: "name", Value: []byte(`"x"`)}}}, {Base: 1, Own: true}, {Base: 0, Del: []string{"tls", ""}}},
 	}
 	got, err := takeResult(putResult(res), 2)
 	if err != nil || !reflect.DeepEqual(got, res) {
@@ -31,6 +39,9 @@ func TestJobsAndResultsComeThroughFrames(t *testing.T) {
 	}
 	if _, err := takeResult(putResult(res), 1); err == nil {
 		t.Error("a node that is none of the input was taken")
+	}
+	if _, err := takeResult([]byte{0, 0, 0, 1, 1, 0, 0}, 1); err == nil {
+		t.Error("a new node was taken for one of the input")
 	}
 }
 

@@ -39,9 +39,9 @@ const (
 	startLimit   = 10 * time.Second // to start a process
 	settleLimit  = 5 * time.Second  // to clean up after a run
 	interval     = 2 * time.Millisecond
-	maxRuns      = 1000     // of a worker, then a fresh one takes its place
-	maxRSS       = 64 << 20 // of an idle worker
-	warm         = 2        // idle workers that are kept
+	maxRuns      = 1000      // of a worker, then a fresh one takes its place
+	maxRSS       = 128 << 20 // of a worker after a run
+	warm         = 2         // idle workers that are kept
 	idleLimit    = 5 * time.Minute
 )
 
@@ -52,6 +52,7 @@ type Pool struct {
 	mu       sync.Mutex
 	idle     []*process // the last used one at the end
 	starting int        // in the background
+	busy     int        // with a job, or cleaning up after it
 	closed   bool
 	procs    sync.WaitGroup
 }
@@ -90,8 +91,8 @@ func (p *Pool) Run(ctx context.Context, job *js.Job, host js.Host) (*js.Result, 
 }
 
 func (p *Pool) do(ctx context.Context, kind byte, job *js.Job, host js.Host) (*js.Result, error) {
-	payload := putJob(job)
-	if len(payload) > maxFrame {
+	f := putJob(job)
+	if f.size > maxFrame {
 		return nil, &js.Error{Kind: js.Runtime, Message: js.Message(job.Name, "the input is larger than 64 MiB")}
 	}
 	hash := js.Hash(job.Name, job.Text)
@@ -101,15 +102,14 @@ func (p *Pool) do(ctx context.Context, kind byte, job *js.Job, host js.Host) (*j
 			return nil, err
 		}
 		w.hash = hash
-		d := drive{ctx: ctx, w: w, job: job, host: host, size: int64(len(payload))}
-		res, err := d.run(kind, payload)
+		d := drive{ctx: ctx, w: w, job: job, host: host, size: int64(f.size)}
+		res, err := d.run(kind, f)
 		if d.reusable {
 			p.procs.Go(func() { p.settle(w) })
 		} else {
-			w.kill()
+			p.drop(w)
 			p.log.Debug("script worker stopped", "cause", err, "runs", w.runs)
 		}
-		p.keepWarm()
 		// An idle worker that the system killed is noticed by the job that it
 		// does not begin. That job has done nothing yet.
 		if !d.lost || try == warm {
@@ -138,27 +138,45 @@ func (p *Pool) take(ctx context.Context, hash [sha256.Size]byte) (*process, erro
 		if w.stopTimer(); w.dead() {
 			continue
 		}
+		p.busy++
 		p.mu.Unlock()
 		return w, nil
 	}
+	p.busy++
 	p.procs.Add(1) // under the lock, so that Close waits for it
 	p.mu.Unlock()
-	return p.start(ctx)
+	w, err := p.start(ctx)
+	if err != nil {
+		p.drop(nil)
+	}
+	return w, err
 }
 
-// keepWarm starts workers in the background, up to the number that is kept.
+// drop ends a busy worker, if there is one, and starts another in its place.
+func (p *Pool) drop(w *process) {
+	if w != nil {
+		w.kill()
+	}
+	p.mu.Lock()
+	p.busy--
+	p.mu.Unlock()
+	p.keepWarm()
+}
+
+// keepWarm starts workers in the background, up to the number that is kept. A
+// busy one comes back in most cases.
 func (p *Pool) keepWarm() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for !p.closed && len(p.idle)+p.starting < warm {
+	for !p.closed && len(p.idle)+p.starting+p.busy < warm {
 		p.starting++
 		p.procs.Add(2)
 		go func() {
 			defer p.procs.Done()
 			w, err := p.start(context.Background())
 			p.mu.Lock()
+			defer p.mu.Unlock()
 			p.starting--
-			p.mu.Unlock()
 			if err == nil {
 				p.put(w)
 			}
@@ -175,19 +193,20 @@ func (p *Pool) settle(w *process) {
 	case f, ok := <-w.frames:
 		size := packet{b: f.payload}
 		if ok && f.kind == kindIdle && size.int()<<10 <= maxRSS && size.ok() && w.runs < maxRuns {
+			p.mu.Lock()
+			p.busy--
 			p.put(w)
+			p.mu.Unlock()
+			p.keepWarm()
 			return
 		}
 	case <-limit.C:
 	}
-	w.kill()
-	p.keepWarm()
+	p.drop(w)
 }
 
-// put keeps an idle worker for a while.
+// put keeps an idle worker for a while. The lock is held.
 func (p *Pool) put(w *process) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.closed || len(p.idle) >= warm {
 		w.kill()
 		return
@@ -349,12 +368,12 @@ type drive struct {
 	failed   []error // of the calls, by their number
 }
 
-func (d *drive) run(kind byte, payload []byte) (*js.Result, error) {
+func (d *drive) run(kind byte, job jobFrame) (*js.Result, error) {
 	w := d.w
 	w.runs++
 	ctx, cancel := context.WithCancel(d.ctx)
 	defer cancel() // before a kill, so that calls under way end first
-	go func() { _ = w.send(kind, payload) }()
+	go func() { _ = job.write(w.in, kind) }()
 
 	clock := time.NewTimer(prepareLimit)
 	defer clock.Stop()
