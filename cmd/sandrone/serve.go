@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"runtime/debug"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -53,11 +52,6 @@ func (p *program) startOverrides(cmd *cobra.Command) (list []engine.Override) {
 }
 
 func (p *program) serve(cmd *cobra.Command, _ []string) (err error) {
-	if p.getenv("GOGC") == "" {
-		// Many answers at once are what takes memory, and they are soon gone: a
-		// server has the time to collect them twice as often.
-		debug.SetGCPercent(50)
-	}
 	b, err := p.build(cmd, p.openStore(cmd), sandrone.Settings{}, p.startOverrides(cmd), true)
 	if err != nil {
 		return err
