@@ -6,10 +6,10 @@
 // second, the median and the 99th percentile of the time of a request, the
 // server's own CPU time for one, which says more than the others where the
 // machine has other work, the peak of resident memory and the number of
-// failures, beside the goals; then
-// the memory of a server that nobody asked anything, and the time of a preview
-// of 10,000 and of 20,000 nodes with five steps. Run it from the module's
-// root; make load does.
+// failures, beside the goals; then the memory of a server that nobody asked
+// anything, the time of a preview of 10,000 and of 20,000 nodes with five
+// steps, and the CPU time, of server and workers, that a script which renames
+// 10,000 nodes adds to a render. Run it from the module's root; make load does.
 //
 // The exit status is 1 when a request failed or something could not be
 // measured, not when a goal is missed: figures depend on the machine.
@@ -95,6 +95,9 @@ func run(ctx context.Context, clients int, length time.Duration) error {
 		return err
 	}
 	if err := previews(ctx, program, filepath.Join(dir, "data-preview")); err != nil {
+		return err
+	}
+	if err := scripts(ctx, program, filepath.Join(dir, "data-script")); err != nil {
 		return err
 	}
 	if failed > 0 {
@@ -223,6 +226,46 @@ func previews(ctx context.Context, program, dir string) error {
 	fmt.Printf("\nPreview with five steps: %.0f ms for 10,000 nodes (goal 500 ms), %.0f ms for 20,000 (%.2f times, goal 2).\n",
 		milliseconds(best[0]), milliseconds(best[1]), float64(best[1])/float64(best[0]))
 	return s.stop()
+}
+
+const renames = `[{"type":"script","stage":"nodes","params":{"source":{"type":"inline","content":
+	"function main(input) { for (const n of input.nodes) n.name = 'EDGE ' + n.name; return input }"}}}]`
+
+// scripts prints what a script step adds to a render. The CPU time of a server
+// and of its workers is known when they have ended, so there is a server for
+// the render with the step and one for the render without it.
+func scripts(ctx context.Context, program, dir string) error {
+	const renders = 20
+	cpu := func(name, steps string) (time.Duration, error) {
+		s, err := start(ctx, program, dir+name, 1)
+		if err != nil {
+			return 0, err
+		}
+		defer s.stop()
+		if err := s.store(name, 10_000, 0, steps); err != nil {
+			return 0, err
+		}
+		for range renders {
+			if err := s.ask("POST", "/v1/subscriptions/"+name+"/render", `{"format":"uri-list"}`); err != nil {
+				return 0, err
+			}
+		}
+		if err := s.stop(); err != nil {
+			return 0, err
+		}
+		return s.cmd.ProcessState.UserTime() + s.cmd.ProcessState.SystemTime(), nil
+	}
+	without, err := cpu("plain", "[]")
+	if err != nil {
+		return err
+	}
+	with, err := cpu("script", renames)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("\nA script that renames 10,000 nodes adds %.0f ms of CPU to each of %d renders (goal 300 ms), which take %.0f ms without it.\n",
+		milliseconds(with-without)/renders, renders, milliseconds(without)/renders)
+	return nil
 }
 
 // server is a running server.
