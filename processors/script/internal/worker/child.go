@@ -126,8 +126,8 @@ func (c *child) serve(f frame) {
 		f.payload = nil
 		res, err = js.Run(context.Background(), &c.programs, job, calls, func() {
 			used := inUse()
-			debug.SetMemoryLimit(used + size*decodeFactor + gcHeadroom)
-			stop = c.watch(used + size*decodeFactor + ownLimit)
+			debug.SetMemoryLimit(used + size*objectFactor + gcHeadroom)
+			stop = c.watch(used + size*objectFactor + ownLimit)
 			c.send(kindStarted, nil)
 		})
 	}

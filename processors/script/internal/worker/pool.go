@@ -33,7 +33,8 @@ const Argument = "sandrone-script-worker"
 const (
 	MaxGrowth = 256 << 20 // bytes that a run may add to the memory of its worker
 
-	decodeFactor = 20               // bytes of memory for a byte of input
+	decodeFactor = 20               // bytes of memory for a byte of input, before the script starts
+	objectFactor = 16               // and for the objects that it becomes where the script uses it
 	decodeFree   = 64 << 20         // and for any input
 	prepareLimit = 5 * time.Second  // to compile and to decode
 	startLimit   = 10 * time.Second // to start a process
@@ -426,8 +427,7 @@ func (d *drive) run(kind byte, job jobFrame) (*js.Result, error) {
 				d.started = true
 				clock.Reset(d.job.Timeout)
 				if used, ok := w.rss.resident(); ok {
-					// The input becomes objects where the script uses it.
-					d.limit = used + MaxGrowth + d.size*decodeFactor
+					d.limit = used + MaxGrowth + d.size*objectFactor
 				}
 			case kindLog:
 				if d.logs++; !d.started || d.logs > js.MaxLogs || len(f.payload) > js.MaxLog {
