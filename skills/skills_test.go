@@ -116,6 +116,7 @@ func TestEveryCommandWorksOnARunningServer(t *testing.T) {
 	air := write("air.json", `{"name":"air","type":"remote","remote":{"url":"`+upstream.URL+`/sub?token=planted"}}`)
 	notes := write("notes.json", `{"name":"notes.txt","kind":"static","source":{"type":"inline","content":"hello\n"}}`)
 	mihomo := write("mihomo.json", `{"name":"m.yaml","kind":"mihomo","source":{},"config":{"subscriptions":["own"]}}`)
+	settings := write("settings.json", `{"kind":"mihomo","settings":{"groups":[{"name":"Proxy","type":"select","proxies":["$nodes"]}]},"regions":["hk"]}`)
 	pattern, names := write("pattern.txt", "^(O)(.*)\n"), write("names.txt", "Osaka\nTokyo\n")
 	out := filepath.Join(dir, "out.txt")
 
@@ -168,6 +169,10 @@ func TestEveryCommandWorksOnARunningServer(t *testing.T) {
 		call{args: "schema script-api", want: []string{`"version"`}},
 		call{args: "openapi", want: []string{`"openapi": "3.1`}},
 		call{args: "presets mihomo --locale zh-CN", route: "get /v1/presets", want: []string{`"templates"`}},
+		call{args: "add-preset -", route: "post /v1/presets/add", in: `{"kind":"mihomo","preset":"linux-tun-acceleration","processors":[{"type":"merge","name":"mine"}]}`, want: []string{`"added": [`, `"linux-tun-acceleration"`, `auto-redirect`, `"name": "mine"`}},
+		call{args: "add-preset -", route: "post /v1/presets/add", in: `{"kind":"mihomo","preset":"nonsense"}`, status: 1, want: []string{`"field": "preset"`}},
+		call{args: "group-by-region " + settings, route: "post /v1/presets/regions", want: []string{`"Hong Kong",`, `"problems": []`}},
+		call{args: "group-by-region -", route: "post /v1/presets/regions", in: `{"kind":"mihomo","settings":{},"regions":["hk"]}`, want: []string{`"anchor_missing"`}},
 		call{args: "rule-sets mihomo", route: "get /v1/rule-set-catalog", want: []string{`"rule_kind"`}},
 
 		call{args: "put-subscription " + own + " --if-absent", want: []string{`"ok": true`}},

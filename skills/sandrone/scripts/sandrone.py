@@ -415,6 +415,8 @@ def commands():
     add("openapi", "show the whole API as OpenAPI document", getter("/v1/openapi.json"))
     add("presets", "show presets, templates, regions and bases for a kind of file", getter("/v1/presets", kind="kind", locale="locale"),
         arg("kind"), arg("--locale", choices=("en-US", "zh-CN")))
+    add("add-preset", "put a preset into a list of steps, storing nothing; FILE is a request", post("/v1/presets/add"), file)
+    add("group-by-region", "write groups by region into settings of a file, storing nothing; FILE is a request", post("/v1/presets/regions"), file)
     add("rule-sets", "list known public rule sets for a kind of file", getter("/v1/rule-set-catalog", target="target"), arg("target"))
 
     add("list-subscriptions", "list the stored subscriptions", getter("/v1/subscriptions"))
