@@ -294,20 +294,137 @@ func TestScriptSaysWhatIsWrongWithoutTheToken(t *testing.T) {
 	}
 }
 
+// TestTheCommandLineDoesWhatTheOtherTestsSee holds the shared process of
+// [live.run] to the script as it is started by an agent.
+func TestTheCommandLineDoesWhatTheOtherTestsSee(t *testing.T) {
+	s := start(t)
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	const definition = `{"name":"own","type":"local","content":"` + node + `"}`
+	for _, c := range []struct {
+		name, url, args, in string
+		status              int
+	}{
+		{"help", "", "--help", "", 0},
+		{"help on a command", "", "convert --help", "", 0},
+		{"stored", s.address, "put-subscription -", definition, 0},
+		{"answer and tag", s.address, "get-subscription own", "", 0},
+		{"text that is not ASCII", s.address, "test-regex - " + filepath.Join(skill, "SKILL.md"), "香港|…", 0},
+		{"refused", s.address, "put-subscription - --if-absent", definition, 1},
+		{"used wrongly", s.address, "convert --to uri-list", "", 2},
+		{"input that is not UTF-8", s.address, "convert --to uri-list --content -", "\xff", 2},
+		{"unknown command", s.address, "teleport", "", 2},
+		{"no command", s.address, "", "", 2},
+		{"nobody there", closed.URL, "health", "", 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, args := &live{c.url, token}, strings.Fields(c.args)
+			stdout, stderr, status := l.start(t, c.in, args...)
+			if status != c.status || stdout+stderr == "" {
+				t.Errorf("got status %d, want %d\n%s%s", status, c.status, stdout, stderr)
+			}
+			out, said, code := l.run(t, c.in, args...)
+			if out != stdout || said != stderr || code != status {
+				t.Errorf("started: status %d\n%s%s\nin the shared process: status %d\n%s%s", status, stdout, stderr, code, out, said)
+			}
+		})
+	}
+}
+
 // live is a server that runs, as the script is told of it.
 type live struct{ address, token string }
 
-// run runs the script.
+// run has the shared process run the script. What it prints and how it exits
+// is what [live.start] does.
 func (l *live) run(t testing.TB, in string, args ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	python(t)
+	s, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"SANDRONE_URL": l.address, "SANDRONE_TOKEN": l.token}
+	return s.run(t, in, append([]string{}, args...), env)
+}
+
+// host runs the script that its argument names, command after command. A
+// command is a line of JSON: arguments, standard input in base64, environment.
+// So is the answer: standard output, standard error, status.
+const host = `
+import base64, importlib.util, io, json, sys, traceback
+
+spec = importlib.util.spec_from_file_location("script", sys.argv[1])
+script = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(script)
+commands, answers = sys.stdin.buffer, sys.stdout
+for line in commands:
+    args, given, environment = json.loads(line)
+    files = [io.TextIOWrapper(io.BytesIO(b), encoding="utf-8") for b in (base64.b64decode(given), b"", b"")]
+    sys.stdin, sys.stdout, sys.stderr = files
+    try:
+        status = script.main(args, environment)
+    except SystemExit as e:
+        status = e.code or 0
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
+    said = []
+    for f in files[1:]:
+        f.flush()
+        said.append(f.buffer.getvalue().decode("utf-8"))
+    print(json.dumps(said + [status]), file=answers, flush=True)
+`
+
+// process is a Python that holds the script and runs it as often as it is
+// asked to: starting one takes longer than most commands.
+type process struct {
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	answers *json.Decoder
+}
+
+// shared starts the process of all tests.
+var shared = sync.OnceValues(func() (*process, error) {
+	p := &process{cmd: exec.Command(interpreter(), "-S", "-c", host, filepath.Join(skill, "scripts", "sandrone.py"))}
+	p.cmd.Env = environment()
+	p.cmd.Stderr = os.Stderr
+	in, err := p.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.in, p.answers = in, json.NewDecoder(out)
+	return p, p.cmd.Start()
+})
+
+// run runs one command; only one does so at a time.
+func (p *process) run(t testing.TB, in string, args []string, env map[string]string) (stdout, stderr string, status int) {
+	t.Helper()
+	if err := json.NewEncoder(p.in).Encode([]any{args, []byte(in), env}); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.answers.Decode(&[]any{&stdout, &stderr, &status}); err != nil {
+		t.Fatal(err)
+	}
+	return stdout, stderr, status
+}
+
+// environment is that of the tests without the settings of a server.
+func environment() []string {
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "SANDRONE_") })
+	return append(env, "PYTHONDONTWRITEBYTECODE=1")
+}
+
+// start runs the script as a process of its own.
+func (l *live) start(t testing.TB, in string, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	// -S: no packages of the machine, which also saves most of the start.
 	cmd := exec.CommandContext(t.Context(), python(t), append([]string{"-S", filepath.Join(skill, "scripts", "sandrone.py")}, args...)...)
-	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "SANDRONE_") {
-			cmd.Env = append(cmd.Env, v)
-		}
-	}
-	cmd.Env = append(cmd.Env, "PYTHONDONTWRITEBYTECODE=1", "SANDRONE_URL="+l.address, "SANDRONE_TOKEN="+l.token)
+	cmd.Env = append(environment(), "SANDRONE_URL="+l.address, "SANDRONE_TOKEN="+l.token)
 	var out, said bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(in), &out, &said
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
@@ -383,17 +500,41 @@ func commands(t testing.TB) []string {
 	return names
 }
 
-// start builds the program and serves from an empty directory until the test
-// ends.
+// built is the directory of the program, which ends with the tests.
+var built string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "sandrone-skill-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	built = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// program builds the program, once, and returns its path.
+var program = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(built, "sandrone")
+	if runtime.GOOS == "windows" {
+		path += ".exe"
+	}
+	out, err := exec.Command("go", "build", "-C", "..", "-tags", "noui", "-o", path, "./cmd/sandrone").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return path, nil
+})
+
+// start serves from an empty directory until the test ends.
 func start(t *testing.T) *live {
 	t.Helper()
 	python(t)
-	program := filepath.Join(t.TempDir(), "sandrone")
-	if runtime.GOOS == "windows" {
-		program += ".exe"
-	}
-	if out, err := exec.Command("go", "build", "-C", "..", "-tags", "noui", "-o", program, "./cmd/sandrone").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	program, err := program()
+	if err != nil {
+		t.Fatal(err)
 	}
 	cmd := exec.Command(program, "serve", "--listen", "127.0.0.1:0", "--data-dir", t.TempDir(), "--allow-host", "127.0.0.1")
 	cmd.Env = append(os.Environ(), "SANDRONE_TOKEN="+token)
