@@ -43,6 +43,15 @@ var uses = []string{
 	`[o.name, o.type, o.server, o.port, o.uuid, o.flow, o.encryption, o.tls.enabled, o.tags, o.meta, o.raw, o.source_format, Object.keys(o).length]`,
 	`const t = o.tls; o.name; o.type; o.server; o.port; o.uuid; o.flow; o.encryption; o.tags; o.meta; t.server_name = "late"; return t === o.tls`,
 	`o.raw["mihomo.k"].b = 2; o.raw["mihomo.k"]["1"] = 3; return Object.keys(o.raw["mihomo.k"])`, `o.raw["mihomo.same"].a`, `o.raw = {...o.raw, "x.y": o.tls}`, `o.ext = {a: 1}`,
+	`let set = 0; Object.defineProperty(Object.prototype, "udp_relay", {set(v) { set = v }, configurable: true}); const got = o.dialer.udp_relay; delete Object.prototype.udp_relay; return [set, got, o.dialer.constructor === Object]`,
+	`Object.defineProperty(o, "x", {get() { return 1 }}); return [o.x, Object.keys(o)]`, `Object.defineProperties(o.tls, {x: {get() { return 1 }, set() {}}, enabled: {get() { return false }, enumerable: true}}); return [o.tls.x, Reflect.ownKeys(o.tls)]`,
+	`[Reflect.defineProperty(o, "x", {get() { return 1 }}), Reflect.defineProperty(o, "x", {value: 1})]`, `[Object.defineProperty.name, Object.defineProperty.length, String(Reflect.defineProperty)]`,
+	`try { Object.setPrototypeOf(o, o) } catch (e) { return e.name }; return o.nothing`, `o.name; return [Reflect.setPrototypeOf(o, Object.create(o)), o.nothing]`, `Object.keys(o); return [Reflect.setPrototypeOf(o, Object.create(o)), o.nothing]`,
+	`o.raw["mihomo.k"].toJSON = () => "J"`, `o.raw["mihomo.k"].toJSON = 2; return o.raw["mihomo.k"]`,
+	`o.name = {toJSON() { o.port = 9; return "J" }}`, `o.tls = {enabled: true}; o.name = {toJSON() { o.type; o.flow = "late"; return "J" }}`, `o.flow = {toJSON() { o.name = "early"; return "J" }}; o.port`,
+	`o.name = {toJSON() { delete o.tls; o.tags.push("late"); return "J" }}; o.tls; o.tags`, `let n = 0; o.name = {toJSON() { return "J" + n++ }}; o.tls = {server_name: "s", toJSON() { Object.keys(o); return undefined }}; o.meta = {toJSON() { return {n: "" + n} }}`,
+	`let n = 0; o.tls.enabled = {toJSON() { n++; return undefined }}; o.tls.server_name = {toJSON() { return "x" + ++n }}`, `o.tls.enabled = undefined; o.tls.server_name = undefined; o.tls.reality = undefined`,
+	`for (const k of ["b", "2", "1", "pad", "eA", "toJSON"]) o.raw["mihomo.k"][k] = undefined; return Object.keys(o.raw["mihomo.k"])`, `o.raw["mihomo.k"].b = {toJSON() {}}; o.raw["mihomo.k"][2] = {toJSON() {}}`,
 	`o.__proto__x = 1`, `o["0"] = 1; return Object.keys(o)`, `o.valueOf() === o`, `Object.is(o, o)`, `structuredClone`, `o.name.length`, `o.tls?.alpn?.length`, `delete o.tls.reality; return JSON.stringify(o.tls)`,
 }
 
@@ -50,11 +59,11 @@ func TestUntouchedNodesAreOrdinaryObjects(t *testing.T) {
 	pad := strings.Repeat("long", 40)
 	node := sandrone.Node{
 		Name: "香港 \"1\"", Type: sandrone.VLESS, Server: "hk.example.com", Port: 443, UUID: "6a1f3a52-6f5c-4e0e-9c43-1a2b3c4d0001",
-		Flow: "xtls-rprx-vision", Encryption: "none", Tags: []string{"x"}, Meta: map[string]string{"k": "v"}, SourceFormat: "mihomo",
+		Flow: "xtls-rprx-vision", Encryption: "none", Tags: []string{"x"}, Dialer: &sandrone.Dialer{UDPRelay: sandrone.On}, Meta: map[string]string{"k": "v"}, SourceFormat: "mihomo",
 		TLS: &sandrone.TLS{Enabled: true, ServerName: "hk.example.com", ALPN: []string{"h2", "http/1.1"}, ClientFingerprint: "chrome",
 			Reality: &sandrone.Reality{Enabled: true, PublicKey: "mOSW0b5mJVvnJ0Zb8Ff1Xq9cJt4YyqTqT8uWc1qXb2s", ShortID: "0123456789abcdef", SpiderX: "/" + pad}},
 		Raw: sandrone.Raw{
-			"mihomo.k":    []byte(`{"b": 1, "2": "two", "1":[{}] , "pad":"` + pad + `","e\u0041":true}`),
+			"mihomo.k":    []byte(`{"b": 1, "2": "two", "1":[{}] , "pad":"` + pad + `","e\u0041":true,"toJSON":1}`),
 			"mihomo.same": []byte(`{"a":1,"a":2,"pad":"` + pad + `"}`),
 		},
 	}
@@ -87,6 +96,26 @@ func TestUntouchedNodesAreOrdinaryObjects(t *testing.T) {
 			return v
 		})); d != "" {
 			t.Errorf("%s: the copy and the node differ: %s", use, d)
+		}
+	}
+}
+
+func TestListsOfTheResultHaveTheirToJSONCalledOnce(t *testing.T) {
+	node := func(name string) sandrone.Node {
+		return sandrone.Node{Name: name, Type: sandrone.Shadowsocks, Server: "hk.example", Port: 1, Cipher: "none", Tags: []string{name}}
+	}
+	text := `Array.prototype.toJSON = function () { return this.concat([this[0]]) };
+		function main(input) { input.nodes[1].name; return input }`
+	for i, want := range []string{"a,b,a", "a,b,c,a"} {
+		nodes := []sandrone.Node{node("a"), node("b"), node("c")}[:2+i]
+		got, _, err := runNodes(script.Env{Runner: pool}, params(text), script.Input{}, nodes...)
+		if err != nil || names(got) != want {
+			t.Fatalf("got %q, %v", names(got), err)
+		}
+		for _, n := range got {
+			if d := cmp.Diff([]string{n.Name, n.Name}, n.Tags); d != "" {
+				t.Errorf("%s: %s", n.Name, d)
+			}
 		}
 	}
 }

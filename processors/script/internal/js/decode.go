@@ -20,6 +20,10 @@ type decoder struct {
 	// call a setter of a changed prototype.
 	pristine bool
 
+	// late, if not nil, is the prototype of objects, which they get when they
+	// are full.
+	late *goja.Object
+
 	// nested, if not nil, makes an object below the top of its place in the
 	// text, or returns nil.
 	nested func(start, end int) goja.Value
@@ -90,8 +94,15 @@ func (d *decoder) value() (goja.Value, error) {
 				return v, nil
 			}
 		}
-		o := d.vm.NewObject()
-		return o, d.members(o)
+		if d.late == nil {
+			o := d.vm.NewObject()
+			return o, d.members(o)
+		}
+		o := d.vm.CreateObject(nil)
+		if err := d.members(o); err != nil {
+			return nil, err
+		}
+		return o, o.SetPrototype(d.late)
 	case c == '[':
 		return d.elements()
 	case c == '"':

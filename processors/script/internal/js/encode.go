@@ -1,6 +1,7 @@
 package js
 
 import (
+	"bytes"
 	"math"
 	"math/big"
 	"reflect"
@@ -103,7 +104,8 @@ func (e *encoder) value(v goja.Value) {
 	}
 	l := e.lazies.text(o)
 	switch {
-	case l != nil && e.spliced(l):
+	case l != nil:
+		e.spliced(l)
 	case e.array(o):
 		e.elements(o)
 	case callable(o):
@@ -165,30 +167,26 @@ func (e *encoder) elements(o *goja.Object) {
 	e.buf = append(e.buf, ']')
 }
 
-// spliced appends a lazy object: its text, but for what was touched. It appends
-// nothing and returns false where the object is better taken as any other.
-func (e *encoder) spliced(l *lazy) bool {
+// spliced appends a lazy object: its text, but for what was touched.
+func (e *encoder) spliced(l *lazy) {
 	start, from := len(e.buf), 0
-	for _, t := range l.touched {
-		if !t.changeable() {
-			continue
+	e.changes(l, func(m member, v goja.Value) {
+		if !goja.IsUndefined(v) {
+			e.buf = append(e.buf, l.text[from:m.start]...)
+			e.value(v)
+			from = int(m.end)
+			return
 		}
-		v := e.plain(t.value, t.key)
-		if goja.IsUndefined(v) || l.filled {
-			e.buf = e.buf[:start]
-			return false
+		// With it goes the comma in front, or behind where it is the first.
+		e.buf = append(e.buf, l.text[from:max(from, l.before(m.start))]...)
+		from = int(m.end)
+		if len(bytes.TrimSpace(e.buf[start:])) == 1 {
+			if i := skipSpace(l.text, from); l.text[i] == ',' {
+				from = i + 1
+			}
 		}
-		e.buf = append(e.buf, l.text[from:t.start]...)
-		e.value(v)
-		from = int(t.end)
-	}
-	// A method of the script that was called on the way can have filled it.
-	if l.filled {
-		e.buf = e.buf[:start]
-		return false
-	}
+	})
 	e.buf = append(e.buf, l.text[from:]...)
-	return true
 }
 
 // length returns the length of an array, no more than could be JSON within

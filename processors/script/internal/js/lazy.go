@@ -16,8 +16,9 @@ import (
 // of members they take ten times the space of the text.
 //
 // The script sees a proxy. Until it is filled, its traps answer from the text;
-// then they are gone, and the proxy passes everything on to an ordinary object
-// with all the members. So nothing but the time tells the two apart.
+// then they are gone but for one, and the proxy passes everything on to an
+// ordinary object with all the members. So hardly anything but the time tells
+// the two apart.
 type lazy struct {
 	traps         goja.ProxyTrapConfig
 	text          []byte // an object as JSON
@@ -49,6 +50,8 @@ type lazies struct {
 	known   map[*goja.Object]*lazy
 	traps   goja.ProxyTrapConfig
 	object  *goja.Object // Object.prototype
+	array   *goja.Object // Array.prototype
+	toJSON  goja.Value   // that text
 	reflect map[string]goja.Callable
 }
 
@@ -59,18 +62,20 @@ func newLazies(vm *goja.Runtime, nodes int) *lazies {
 		vm:      vm,
 		known:   make(map[*goja.Object]*lazy, nodes),
 		object:  vm.Get("Object").(*goja.Object).Get("prototype").(*goja.Object),
+		array:   vm.Get("Array").(*goja.Object).Get("prototype").(*goja.Object),
+		toJSON:  vm.ToValue("toJSON"),
 		reflect: make(map[string]goja.Callable),
 	}
-	// A target gets its prototype when it is full: until then no assignment to
+	// An object gets its prototype when it is full: until then no assignment to
 	// it can call a setter of a prototype that the script has changed.
-	s.decode = decoder{vm: vm, pristine: true}
+	s.decode = decoder{vm: vm, pristine: true, late: s.object}
 	r := vm.Get("Reflect").(*goja.Object)
 	for _, name := range []string{"defineProperty", "deleteProperty", "get", "getOwnPropertyDescriptor", "has", "ownKeys", "preventExtensions", "set"} {
 		s.reflect[name] = must(goja.AssertFunction(r.Get(name)))
 	}
 	s.traps = goja.ProxyTrapConfig{
 		GetPrototypeOf: func(*goja.Object) *goja.Object { return s.object },
-		SetPrototypeOf: func(target, proto *goja.Object) bool { return s.full(target).SetPrototype(proto) == nil },
+		SetPrototypeOf: s.setPrototypeOf,
 		PreventExtensions: func(target *goja.Object) bool {
 			return s.do("preventExtensions", target).ToBoolean()
 		},
@@ -104,7 +109,44 @@ func newLazies(vm *goja.Runtime, nodes int) *lazies {
 		},
 		OwnKeys: func(target *goja.Object) *goja.Object { return s.do("ownKeys", target).(*goja.Object) },
 	}
+	s.fillFirst("Object", "defineProperty", 3)
+	s.fillFirst("Object", "defineProperties", 2)
+	s.fillFirst("Reflect", "defineProperty", 3)
 	return s
+}
+
+// fillFirst has a built-in function fill its first argument. The engine refuses
+// a trap that has defined an accessor that stays as it is, although the
+// accessor is the right one: it must not come to the trap.
+func (s *lazies) fillFirst(of, name string, length int) {
+	holder := s.vm.Get(of).(*goja.Object)
+	f := must(goja.AssertFunction(holder.Get(name)))
+	filling := s.vm.ToValue(func(call goja.FunctionCall) goja.Value {
+		if l := s.of(call.Argument(0)); l != nil {
+			s.fill(l)
+		}
+		v, err := f(call.This, call.Arguments...)
+		if err != nil {
+			panic(err)
+		}
+		return v
+	}).(*goja.Object)
+	_ = filling.DefineDataProperty("name", s.vm.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	_ = filling.DefineDataProperty("length", s.vm.ToValue(length), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	_ = holder.DefineDataProperty(name, filling, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+}
+
+// setPrototypeOf is the one trap of a filled object, too: the engine does not
+// see that a chain of prototypes that comes back to the proxy is a circle, and
+// would follow it without end.
+func (s *lazies) setPrototypeOf(target, proto *goja.Object) bool {
+	l := s.known[target]
+	for p := proto; p != nil; p = p.Prototype() {
+		if p == l.proxy {
+			return false
+		}
+	}
+	return s.full(target).SetPrototype(proto) == nil
 }
 
 // init makes l the lazy object of a text.
@@ -126,7 +168,7 @@ func (s *lazies) fill(l *lazy) {
 	if l.filled {
 		return
 	}
-	l.filled, l.traps = true, goja.ProxyTrapConfig{}
+	l.filled, l.traps = true, goja.ProxyTrapConfig{SetPrototypeOf: s.setPrototypeOf}
 	d := s.reader(l, 0)
 	d.s = string(l.text)
 	if err := d.members(l.target); err != nil {
@@ -214,8 +256,9 @@ func (s *lazies) touch(l *lazy, key string, want bool) *touched {
 			return &l.touched[i]
 		}
 	}
-	// Texts with halves of characters look like that, too.
-	if len(l.touched) == maxTouched || strings.ContainsRune(key, utf8.RuneError) {
+	// Texts with halves of characters look like that, too. And a member toJSON
+	// that is replaced can be a method, which JSON calls.
+	if len(l.touched) == maxTouched || key == "toJSON" || strings.ContainsRune(key, utf8.RuneError) {
 		return nil
 	}
 	m, ok := l.find(key)
@@ -265,13 +308,63 @@ func (s *lazies) of(v goja.Value) *lazy {
 
 // text returns the lazy object that v is if JSON has of it what its text says,
 // and of what was touched: if it is not filled, and no toJSON came to all
-// objects.
+// objects or to all lists.
 func (s *lazies) text(v goja.Value) *lazy {
 	l := s.of(v)
-	if l == nil || l.filled || s.object.Get("toJSON") != nil || s.object.Prototype() != nil {
+	if l == nil || l.filled || s.array.Prototype() != s.object || s.object.Prototype() != nil {
+		return nil
+	}
+	// The one prototype has the other in its chain. To ask is better than to
+	// get, which would call a getter.
+	if v, err := s.reflect["has"](goja.Undefined(), s.array, s.toJSON); err != nil || v.ToBoolean() {
 		return nil
 	}
 	return l
+}
+
+// changes calls f for every member of l that can be another one than in its
+// text, with what stands for it in JSON: undefined if it is gone. l is one that
+// text has returned. Methods of the script that are called on the way may touch
+// and fill it: as with any other object, the members are those from before, and
+// each is taken when it is its turn.
+func (e *encoder) changes(l *lazy, f func(m member, v goja.Value)) {
+	call := func(m member, v goja.Value) {
+		if v == nil {
+			v = goja.Undefined()
+		}
+		f(m, e.plain(v, m.key))
+	}
+	end := int32(0) // of what was looked at
+	for !l.filled {
+		i := slices.IndexFunc(l.touched, func(t touched) bool { return t.start >= end })
+		if i < 0 {
+			return
+		}
+		t := l.touched[i]
+		end = t.end
+		if t.changeable() {
+			call(t.member, t.value)
+		}
+	}
+	for m, key := range memberText(l.text) {
+		if m.start >= end {
+			m.key = string(key)
+			call(m, l.proxy.Get(m.key))
+		}
+	}
+}
+
+// before returns the end of the member in front of the one whose value begins
+// at start, or of the bracket.
+func (l *lazy) before(start int32) int {
+	end := skipSpace(l.text, 0) + 1
+	for m := range memberText(l.text) {
+		if m.start == start {
+			break
+		}
+		end = int(m.end)
+	}
+	return end
 }
 
 // node returns the index of the input node that v is, or -1.

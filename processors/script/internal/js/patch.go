@@ -31,10 +31,11 @@ var nodeMembers = sync.OnceValue(func() map[string]bool {
 })
 
 // patches takes the returned nodes apart. Each is encoded and compared with
-// the input node that it is, or is likely to be a copy of.
+// the input node that it is, or is likely to be a copy of. v is what stands for
+// the list in JSON.
 func (r *run) patches(v goja.Value) []Patch {
 	e := &r.encode
-	list, ok := e.plain(v, "nodes").(*goja.Object)
+	list, ok := v.(*goja.Object)
 	if !ok || !e.array(list) {
 		panic(r.throwable(r.newError, "nodes must be an array"))
 	}
@@ -115,24 +116,17 @@ func (r *run) touched(v goja.Value, pieces []piece) (_ []piece, gone []string, o
 	if l == nil || l.node < 0 {
 		return pieces, nil, false
 	}
-	for _, t := range l.touched {
-		if !t.changeable() {
-			continue
+	e.changes(l, func(m member, v goja.Value) {
+		if goja.IsUndefined(v) {
+			gone = append(gone, m.key)
+			return
 		}
-		if v := e.plain(t.value, t.key); goja.IsUndefined(v) {
-			gone = append(gone, t.key)
-		} else if pieces = r.piece(pieces, t.key, v); len(pieces) > 0 {
-			// Mostly it was set to what it was, or only looked at.
-			if p := pieces[len(pieces)-1]; p.key == t.key && sameJSON(e.buf[p.start:p.end], l.text[t.start:t.end]) {
-				pieces = pieces[:len(pieces)-1]
-			}
+		pieces = r.piece(pieces, m.key, v)
+		// Mostly it was set to what it was, or only looked at.
+		if i := len(pieces) - 1; i >= 0 && pieces[i].key == m.key && sameJSON(e.buf[pieces[i].start:pieces[i].end], l.text[m.start:m.end]) {
+			pieces = pieces[:i]
 		}
-	}
-	// A method of the script that was called on the way can have filled it.
-	if l.filled {
-		e.buf = e.buf[:0]
-		return pieces[:0], nil, false
-	}
+	})
 	return pieces, gone, true
 }
 
