@@ -577,7 +577,7 @@ func (r *request) collection(ctx context.Context, f *frame, s *sandrone.Subscrip
 				<-slots
 			}()
 			if ctx.Err() == nil {
-				outcomes[i].product, outcomes[i].err = r.input(ctx, f, &s.Inputs[i], h)
+				outcomes[i].product, outcomes[i].err = r.input(ctx, f, &s.Inputs[i], "inputs["+strconv.Itoa(i)+"]", h)
 			}
 		})
 	}
@@ -601,9 +601,6 @@ func (r *request) collection(ctx context.Context, f *frame, s *sandrone.Subscrip
 			}
 			p.note(n)
 			continue
-		}
-		if subscriptionOf(in) == "" { // else the field is that of the other definition
-			o.err = under(o.err, "inputs["+strconv.Itoa(i)+"]")
 		}
 		failure := *sandrone.AsError(o.err)
 		failure.Part, failure.Source = in.Name, reference(in)
@@ -655,12 +652,14 @@ func knownInput(kind string) bool {
 	return false
 }
 
-// input makes one input of a collection.
-func (r *request) input(ctx context.Context, f *frame, in *sandrone.NodeInput, h how) (*product, error) {
+// input makes one input of a collection. at is its place in the definition,
+// which the fields of its errors begin with.
+func (r *request) input(ctx context.Context, f *frame, in *sandrone.NodeInput, at string, h how) (*product, error) {
 	if name := subscriptionOf(in); name != "" {
-		if err := sandrone.CheckName("name", name); err != nil {
-			return nil, err
+		if err := sandrone.CheckName(referenceField(in), name); err != nil {
+			return nil, under(err, at)
 		}
+		// Fields of its errors are those of the other definition.
 		return r.stored(ctx, f, name, how{Args: h.Args, Target: h.Target, Meta: in.Meta})
 	}
 	p := &product{label: in.Name}
@@ -687,7 +686,7 @@ func (r *request) input(ctx context.Context, f *frame, in *sandrone.NodeInput, h
 		err = sandrone.Errorf(sandrone.InvalidArgument, "unknown type of input").At("type")
 	}
 	if err != nil {
-		return nil, err
+		return nil, under(err, at)
 	}
 	return p, nil
 }
@@ -703,6 +702,9 @@ func (r *request) storedText(ctx context.Context, in *sandrone.NodeInput, p *pro
 		return sandrone.Errorf(sandrone.InvalidArgument, "a local input needs a format").At("format")
 	}
 	name := storedFile(in)
+	if err := sandrone.CheckName(referenceField(in), name); err != nil {
+		return err
+	}
 	source, err := r.fileSource(ctx, name)
 	if err != nil {
 		return err
@@ -740,6 +742,20 @@ func subscriptionOf(in *sandrone.NodeInput) string {
 		return in.Name
 	}
 	return ""
+}
+
+// referenceField is the member of an input that names the stored resource it
+// reads.
+func referenceField(in *sandrone.NodeInput) string {
+	switch {
+	case word(in.Type) == sandrone.InputLocal && strings.TrimSpace(in.Path) != "":
+		return "path"
+	case in.Ref != nil && in.Ref.Name != "":
+		return "ref.name"
+	case in.Path != "":
+		return "path"
+	}
+	return "name"
 }
 
 // reference is how a warning names what an input reads, without secrets.
