@@ -3,6 +3,7 @@ package engine_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -88,6 +89,58 @@ func TestFieldCasesOfSteps(t *testing.T) {
 	}
 	if ran < 2 {
 		t.Errorf("only %d cases were found", ran)
+	}
+}
+
+// TestFieldCasesOfHeaders reads the usage headers that panels really send, and
+// hands them on.
+func TestFieldCasesOfHeaders(t *testing.T) {
+	text, err := os.ReadFile("../testdata/corpus/field-cases.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for line := range bytes.Lines(text) {
+		var c struct {
+			ID, Kind, Why string
+			Input         struct {
+				Headers map[string]string `json:"upstream_headers"`
+			}
+			Expect struct {
+				Traffic struct{ Upload, Download, Total, Expire *int64 }
+			}
+		}
+		// Other cases have members of other types.
+		if json.Unmarshal(line, &c) != nil || c.Kind != "header" {
+			continue
+		}
+		ran++
+		t.Run(c.ID, func(t *testing.T) {
+			web := &answers{}
+			web.set(air, answer{text: link("a"), header: c.Input.Headers})
+			b := newWorkbench(t, web)
+			b.put(t, remoteAir("air"))
+			got, err := b.Traffic(t.Context(), "air", false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := c.Expect.Traffic
+			if u := got.Traffic; len(got.Warnings) != 0 || u == nil || u.UploadBytes != *want.Upload || u.DownloadBytes != *want.Download ||
+				u.TotalBytes == nil || *u.TotalBytes != *want.Total || u.ExpiresAt.IsZero() != (want.Expire == nil) {
+				t.Errorf("got %s: %s", jsonText(t, got), c.Why)
+			}
+			share := putShare(t, b.Engine, sandrone.Share{TargetKind: "subscription", TargetName: "air"})
+			read, err := b.SharedRead(t.Context(), engine.ShareRequest{ID: share.ID})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if usage := read.Header["subscription-userinfo"]; usage != fmt.Sprintf("upload=%d; download=%d; total=%d", *want.Upload, *want.Download, *want.Total) {
+				t.Errorf("handed on as %q", usage)
+			}
+		})
+	}
+	if ran == 0 {
+		t.Error("no case was found")
 	}
 }
 
