@@ -96,7 +96,7 @@ func (s *Service) Probe(ctx context.Context, nodes []sandrone.Node, o sandrone.P
 		return sandrone.ProbeAnswer{}, sandrone.Errorf(sandrone.InvalidArgument, "a batch has at most %d nodes", MaxNodes)
 	}
 	if o.Method != sandrone.ProbeTCP {
-		return sandrone.ProbeAnswer{}, sandrone.Errorf(sandrone.ProbeCoreUnavailable, "%s needs a client core, and %s is not available", o.Method, o.Core)
+		return sandrone.ProbeAnswer{}, sandrone.Errorf(sandrone.ProbeCoreUnavailable, "%s needs a client core, and this build does not probe through %s; tcp_connect needs none", o.Method, o.Core)
 	}
 	o.Core = "" // a connection needs none
 	var warnings []sandrone.Warning

@@ -12,6 +12,8 @@ package preset
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/sandrone-gateway/sandrone"
 	"github.com/sandrone-gateway/sandrone/files"
@@ -86,12 +88,14 @@ type Base struct {
 // invalid_argument error, and so is a kind that is not compiled. Each call
 // makes it anew, from tables and within some milliseconds.
 func For(kind, locale string) (*Set, error) {
+	// A kind that has no set is no better than one that is not there at all.
+	word, _, _ := strings.Cut(kind, "@")
+	if !slices.ContainsFunc(files.Kinds(), func(k *files.Kind) bool { return k.Name == word && k.Typed() }) {
+		return nil, sandrone.Errorf(sandrone.InvalidArgument, "kind must be one of mihomo, sing-box, shadowrocket").At("kind")
+	}
 	k, version, err := files.Find(kind)
 	if err != nil {
 		return nil, err
-	}
-	if !k.Typed() {
-		return nil, sandrone.Errorf(sandrone.InvalidArgument, "kind must be one of mihomo, sing-box, shadowrocket").At("kind")
 	}
 	switch locale {
 	case "":

@@ -58,6 +58,8 @@ func TestASetIsAskedForByKindVersionAndLanguage(t *testing.T) {
 		e := sandrone.AsError(err)
 		if err == nil || e.Code != sandrone.InvalidArgument || e.Field != c.field {
 			t.Errorf("%q %q: %v, want invalid_argument at %s", c.kind, c.locale, err, c.field)
+		} else if strings.Contains(e.Message, "static") {
+			t.Errorf("%q: %q offers a kind that has no set", c.kind, e.Message)
 		}
 	}
 	s, err := preset.For("sing-box@1.11", "")
