@@ -606,3 +606,38 @@ func TestNodesOfAScriptKeepTheirTrace(t *testing.T) {
 		t.Errorf("without scripts: %v", err)
 	}
 }
+
+// A runner that knows where nodes come from is believed, as far as it can be
+// right; the others are paired by what they say.
+func TestNodesOfAScriptAreThoseThatTheRunnerSays(t *testing.T) {
+	registry := processors.New(processors.Options{Scripts: &processors.ScriptType{
+		ParamsSchema: json.RawMessage(`{"type":"object"}`),
+		Check:        func(json.RawMessage) error { return nil },
+	}})
+	for _, c := range []struct {
+		name    string
+		origins []int
+		want    string
+	}{
+		{"known", []int{0}, `[{"changed_by":[0]},{"removed_by":0}]`},
+		{"not known", nil, `[{"removed_by":0},{}]`},
+		{"not of the input", []int{2}, `[{"removed_by":0},{}]`},
+		{"none", []int{-1}, `[{"removed_by":0},{}]`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			runner := scripted{change: func(nodes []*sandrone.Node) processors.ScriptNodes {
+				first := *nodes[0]
+				first.Name = "b" // what the second one is called
+				return processors.ScriptNodes{Nodes: []*sandrone.Node{&first}, Origins: c.origins}
+			}}
+			res, err := registry.Nodes(t.Context(), processors.Run{Trace: true, Services: processors.Services{Scripts: runner}},
+				[]sandrone.ProcessorSpec{{Type: "script", Stage: "nodes"}}, named("a", "b"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := json.Marshal(res.Trace.Nodes); string(got) != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}

@@ -148,13 +148,7 @@ func (w *writer) node(v *sandrone.Node) {
 		w.boolean(`"lossy":`, v.Lossy)
 	}
 	if len(v.Warnings) > 0 {
-		w.key(`"warnings":`)
-		list := w.begin()
-		for i := range v.Warnings {
-			w.next()
-			w.warning(&v.Warnings[i])
-		}
-		w.endList(list)
+		elements(w, `"warnings":`, v.Warnings, w.warning)
 	}
 	if v.SourceFormat != "" {
 		w.text(`"source_format":`, string(v.SourceFormat))
@@ -660,13 +654,7 @@ func (w *writer) wireGuardOptions(v *sandrone.WireGuardOptions) {
 		w.text(`"ipv6":`, string(v.IPv6))
 	}
 	if len(v.Peers) > 0 {
-		w.key(`"peers":`)
-		list := w.begin()
-		for i := range v.Peers {
-			w.next()
-			w.wireGuardPeer(&v.Peers[i])
-		}
-		w.endList(list)
+		elements(w, `"peers":`, v.Peers, w.wireGuardPeer)
 	}
 	if v.MTU != 0 {
 		w.integer(`"mtu":`, int64(v.MTU))

@@ -109,21 +109,20 @@ func (w *writer) boolean(key string, b bool) {
 }
 
 func (w *writer) texts(key string, list []string) {
-	w.key(key)
-	start := w.begin()
-	for _, s := range list {
-		w.next()
-		w.b = doc.AppendJSONString(w.b, s)
-	}
-	w.endList(start)
+	elements(w, key, list, func(s *string) { w.b = doc.AppendJSONString(w.b, *s) })
 }
 
 func (w *writer) integers(key string, list []int) {
+	elements(w, key, list, func(n *int) { w.b = strconv.AppendInt(w.b, int64(*n), 10) })
+}
+
+// elements writes a list.
+func elements[E any](w *writer, key string, list []E, value func(*E)) {
 	w.key(key)
 	start := w.begin()
-	for _, n := range list {
+	for i := range list {
 		w.next()
-		w.b = strconv.AppendInt(w.b, int64(n), 10)
+		value(&list[i])
 	}
 	w.endList(start)
 }

@@ -2,6 +2,7 @@ package script_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -117,5 +118,23 @@ func TestListsOfTheResultHaveTheirToJSONCalledOnce(t *testing.T) {
 				t.Errorf("%s: %s", n.Name, d)
 			}
 		}
+	}
+}
+
+func TestOutputSaysWhichNodeIsWhich(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []int
+	}{
+		{`function main(i) { i.nodes[0].name = "new"; Object.keys(i.nodes[1]); return i }`, []int{0, 1, 2}},
+		{`function main(i) { const [a, b, c] = i.nodes; return {nodes: [c, {...a}, b, b, {name: "new", type: "ss"}]} }`, []int{2, -1, 1, 1, -1}},
+		{`function main(i) { i.nodes.reverse(); }`, []int{0, 1, 2}}, // nothing returned, nothing done
+	} {
+		runners(t, func(t *testing.T, r script.Runner) {
+			_, out, err := runNodes(script.Env{Runner: r}, params(c.text), script.Input{}, sample...)
+			if err != nil || !slices.Equal(out.Origins, c.want) {
+				t.Errorf("%s: got %v, %v; want %v", c.text, out.Origins, err, c.want)
+			}
+		})
 	}
 }

@@ -194,7 +194,7 @@ func statement(t reflect.Type, member, at string) string {
 	case reflect.Pointer:
 		return fmt.Sprintf("w.key(%s)\nw.%s(%s)", member, method(t.Elem()), at)
 	case reflect.Slice:
-		return fmt.Sprintf("w.key(%s)\nlist := w.begin()\nfor i := range %s {\nw.next()\nw.%s(&%s[i])\n}\nw.endList(list)", member, at, method(t.Elem()), at)
+		return fmt.Sprintf("elements(w, %s, %s, w.%s)", member, at, method(t.Elem()))
 	}
 	log.Fatalf("no way to write a %v at %s", t, at)
 	return ""

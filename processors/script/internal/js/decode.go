@@ -14,15 +14,8 @@ import (
 // decoder makes values of JSON text. Ten thousand nodes repeat the same keys
 // and words, so short texts become values once.
 type decoder struct {
-	vm *goja.Runtime
-
-	// pristine says that no script has run yet, so that an assignment cannot
-	// call a setter of a changed prototype.
-	pristine bool
-
-	// late, if not nil, is the prototype of objects, which they get when they
-	// are full.
-	late *goja.Object
+	vm     *goja.Runtime
+	object *goja.Object // Object.prototype
 
 	// nested, if not nil, makes an object below the top of its place in the
 	// text, or returns nil.
@@ -33,6 +26,12 @@ type decoder struct {
 	depth  int
 	values map[string]goja.Value
 	keys   map[string]string
+}
+
+// newDecoder is called before a script can have changed what it takes from the
+// runtime.
+func newDecoder(vm *goja.Runtime) decoder {
+	return decoder{vm: vm, object: vm.Get("Object").(*goja.Object).Get("prototype").(*goja.Object)}
 }
 
 // member is where a value stands in the text of its object.
@@ -94,15 +93,11 @@ func (d *decoder) value() (goja.Value, error) {
 				return v, nil
 			}
 		}
-		if d.late == nil {
-			o := d.vm.NewObject()
-			return o, d.members(o)
-		}
 		o := d.vm.CreateObject(nil)
 		if err := d.members(o); err != nil {
 			return nil, err
 		}
-		return o, o.SetPrototype(d.late)
+		return o, o.SetPrototype(d.object)
 	case c == '[':
 		return d.elements()
 	case c == '"':
@@ -137,6 +132,8 @@ func (d *decoder) enter() error {
 }
 
 // members decodes the members of an object, whose bracket comes next, into o.
+// An object gets its prototype when it is full: an assignment before that calls
+// no setter, which __proto__ is from the start and scripts can add.
 func (d *decoder) members(o *goja.Object) error {
 	if err := d.enter(); err != nil {
 		return err
@@ -164,7 +161,7 @@ func (d *decoder) members(o *goja.Object) error {
 		if err != nil {
 			return err
 		}
-		if err := d.set(o, key, v); err != nil {
+		if err := o.Set(key, v); err != nil {
 			return err
 		}
 		if d.next('}') {
@@ -174,15 +171,6 @@ func (d *decoder) members(o *goja.Object) error {
 			return errJSON
 		}
 	}
-}
-
-// set adds a member. An assignment would run setters of the prototype, which
-// __proto__ has from the start and scripts can add; it is the faster way.
-func (d *decoder) set(o *goja.Object, key string, v goja.Value) error {
-	if !d.pristine || key == "__proto__" {
-		return o.DefineDataProperty(key, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
-	}
-	return o.Set(key, v)
 }
 
 func (d *decoder) elements() (goja.Value, error) {
@@ -332,17 +320,17 @@ func (d *decoder) tree(items doc.Items, i int) (goja.Value, error) {
 		}
 		return d.vm.NewArray(list...), nil
 	case doc.Map:
-		o := d.vm.NewObject()
+		o := d.vm.CreateObject(nil)
 		for j := i + 1; j < items.Next(i); j = items.Next(j) {
 			v, err := d.tree(items, j)
 			if err != nil {
 				return nil, err
 			}
-			if err := d.set(o, items[j].Key, v); err != nil {
+			if err := o.Set(items[j].Key, v); err != nil {
 				return nil, err
 			}
 		}
-		return o, nil
+		return o, o.SetPrototype(d.object)
 	default:
 		return d.strValue(it.Text), nil
 	}

@@ -197,7 +197,7 @@ func (r *run) prepare() (*goja.Object, error) {
 	vm.SetMaxCallStackSize(hardCallDepth)
 	global := vm.GlobalObject()
 	r.newError, r.rangeError = vm.Get("Error"), vm.Get("RangeError")
-	r.decode = decoder{vm: vm, pristine: true}
+	r.decode = newDecoder(vm)
 	r.encode = encoder{vm: vm, isArray: must(goja.AssertFunction(vm.Get("Array").(*goja.Object).Get("isArray")))}
 	for _, err := range []error{
 		global.Delete("GoError"), // an extension of the engine
@@ -209,9 +209,7 @@ func (r *run) prepare() (*goja.Object, error) {
 			return nil, err
 		}
 	}
-	input, err := r.input()
-	r.decode.pristine = false
-	return input, err
+	return r.input()
 }
 
 func must[T any](v T, ok bool) T {

@@ -20,7 +20,7 @@ func FuzzJSON(f *testing.F) {
 	}
 	vm := goja.New()
 	f.Fuzz(func(t *testing.T, s string) {
-		d := decoder{vm: vm}
+		d := newDecoder(vm)
 		v, err := d.text(s)
 		if err != nil {
 			if json.Valid([]byte(s)) && !strings.Contains(err.Error(), "deep") {

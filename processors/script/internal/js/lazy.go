@@ -49,7 +49,6 @@ type lazies struct {
 	decode  decoder
 	known   map[*goja.Object]*lazy
 	traps   goja.ProxyTrapConfig
-	object  *goja.Object // Object.prototype
 	array   *goja.Object // Array.prototype
 	toJSON  goja.Value   // that text
 	reflect map[string]goja.Callable
@@ -61,20 +60,17 @@ func newLazies(vm *goja.Runtime, nodes int) *lazies {
 	s := &lazies{
 		vm:      vm,
 		known:   make(map[*goja.Object]*lazy, nodes),
-		object:  vm.Get("Object").(*goja.Object).Get("prototype").(*goja.Object),
+		decode:  newDecoder(vm),
 		array:   vm.Get("Array").(*goja.Object).Get("prototype").(*goja.Object),
 		toJSON:  vm.ToValue("toJSON"),
 		reflect: make(map[string]goja.Callable),
 	}
-	// An object gets its prototype when it is full: until then no assignment to
-	// it can call a setter of a prototype that the script has changed.
-	s.decode = decoder{vm: vm, pristine: true, late: s.object}
 	r := vm.Get("Reflect").(*goja.Object)
 	for _, name := range []string{"defineProperty", "deleteProperty", "get", "getOwnPropertyDescriptor", "has", "ownKeys", "preventExtensions", "set"} {
 		s.reflect[name] = must(goja.AssertFunction(r.Get(name)))
 	}
 	s.traps = goja.ProxyTrapConfig{
-		GetPrototypeOf: func(*goja.Object) *goja.Object { return s.object },
+		GetPrototypeOf: func(*goja.Object) *goja.Object { return s.decode.object },
 		SetPrototypeOf: s.setPrototypeOf,
 		PreventExtensions: func(target *goja.Object) bool {
 			return s.do("preventExtensions", target).ToBoolean()
@@ -175,10 +171,10 @@ func (s *lazies) fill(l *lazy) {
 		panic(s.vm.NewTypeError("a node: " + err.Error()))
 	}
 	for _, t := range l.touched {
-		_ = d.set(l.target, t.key, t.value)
+		_ = l.target.Set(t.key, t.value)
 	}
 	l.touched = nil
-	_ = l.target.SetPrototype(s.object)
+	_ = l.target.SetPrototype(s.decode.object)
 }
 
 // reader returns a decoder of a part of l's text, from an offset on. Objects
@@ -311,7 +307,7 @@ func (s *lazies) of(v goja.Value) *lazy {
 // objects or to all lists.
 func (s *lazies) text(v goja.Value) *lazy {
 	l := s.of(v)
-	if l == nil || l.filled || s.array.Prototype() != s.object || s.object.Prototype() != nil {
+	if l == nil || l.filled || s.array.Prototype() != s.decode.object || s.decode.object.Prototype() != nil {
 		return nil
 	}
 	// The one prototype has the other in its chain. To ask is better than to

@@ -23,8 +23,7 @@ const (
 	ownLimit     = MaxGrowth + 32<<20
 	ownInterval  = 5 * time.Millisecond
 	exitMemory   = 77
-	dirtyRSS     = maxRSS           // above it memory goes back to the system after a run
-	restRSS      = 32 << 20         // above it memory goes back when no other run follows
+	restRSS      = 32 << 20         // above it memory goes back to the system when no other run follows
 	restAfter    = 10 * time.Second // which is known then
 	politeMargin = 10 * time.Millisecond
 )
@@ -140,7 +139,7 @@ func (c *child) serve(f frame) {
 	res, job, calls = nil, nil, nil
 
 	size = c.size()
-	if size > dirtyRSS {
+	if size > maxRSS {
 		debug.FreeOSMemory()
 		size = c.size()
 	}

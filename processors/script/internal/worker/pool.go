@@ -41,7 +41,7 @@ const (
 	settleLimit  = 5 * time.Second  // to clean up after a run
 	interval     = 2 * time.Millisecond
 	maxRuns      = 1000      // of a worker, then a fresh one takes its place
-	maxRSS       = 128 << 20 // of a worker after a run
+	maxRSS       = 128 << 20 // of a worker after a run, once memory went back to the system
 	warm         = 2         // idle workers that are kept
 	idleLimit    = 5 * time.Minute
 )
