@@ -124,8 +124,8 @@ func abridge(text string, keys []string, long int) (short string, kept leftOut, 
 		if !found || !isList(body, section.key) {
 			continue
 		}
-		if section.end == len(strings.TrimRight(text, "\r\n")) && strings.ContainsAny(body[rest:], "|>") {
-			continue // line breaks at the end may belong to it
+		if blank(text[section.end:]) && strings.ContainsAny(body[rest:], "|>") {
+			continue // what is at the end may belong to it
 		}
 		item := indent + "- \"" + mark + strconv.Itoa(len(kept)) + "\""
 		kept[item] = body[rest:]
@@ -135,6 +135,17 @@ func abridge(text string, keys []string, long int) (short string, kept leftOut, 
 	}
 	b.WriteString(text[copied:])
 	return b.String(), kept, len(kept) > 0
+}
+
+// blank tells whether there is nothing but blank lines and what looks like
+// comments.
+func blank(text string) bool {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			return false
+		}
+	}
+	return true
 }
 
 // unprintable are characters that a document may not have, and bytes that are

@@ -414,7 +414,7 @@ func FuzzLongLists(f *testing.F) {
 	for _, a := range append([]string{
 		"a: 1\nproxies:\n  - {name: x}\n  - {name: y}\n  # z\n\nrules:\n- a\n- b\n",
 		"proxies:\n  - name: \"x\n  - y\"\n  - z\nl:\n    - 1\n    - 2\n",
-		"l:\n- |\n  x\n- |\n  y\n\n", "a: \"\nl:\n- 1\n- 2\nb: x\"\n", "a:\n- \n- \xe5",
+		"l:\n- |\n  x\n- |\n  y\n\n", "0:\n- \n- |\n 0 \n", "l:\n- a\n- |\n  x\n  # y\n", "a: \"\nl:\n- 1\n- 2\nb: x\"\n", "a:\n- \n- \xe5",
 	}, seeds...) {
 		for _, b := range []string{"zz: 1", "+rules: [c]\nrules+: [d]", "a: null", "rules: null\na: {b: c}", "b: [{c: d}]", "{}"} {
 			f.Add(a, b)
